@@ -7,9 +7,9 @@
 
 Each build replays every recording of t/cases/recordings into a new store. A replay writes every prompt again, from
 the recorded replies and verdicts. This program reads the prompts from the store. It
-divides them at their headings and counts tokens as src/base/tokens.c does. It also measures which part of each
-prompt's tokens is, byte for byte, the beginning of the previous prompt of the same role. A provider has
-that part in its cache.
+divides them at their headings and counts tokens as src/base/tokens.c does. It also compares each prompt with the
+previous prompt of the same role, and measures how many tokens from the beginning on are the same, byte for byte.
+A provider has that part in its cache.
 
 Exit status: 0; 1 if a build cannot replay a recording, if the replay gives another lineage, or if a limit of
 --most or --half does not hold.
@@ -27,7 +27,7 @@ import tempfile
 
 RECORDINGS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "t", "cases", "recordings")
 
-# A heading of a prompt, or the first words of one, and the row of the table that counts its text.
+# A heading of a prompt, or its first words, and the row of the table that counts the text below this heading.
 PARTS = [
     ("", "the beginning"),
     ("The contract", "contract"),
@@ -119,8 +119,8 @@ class Count:
         self.parts = collections.Counter()
         self.new_tokens = 0
         self.runs = {}   # name -> (tokens of its prompts, number of its candidates)
-        # Per prompt that is not the first of its role: (share of its tokens that also begin the role's previous prompt,
-        # name of the prompt).
+        # For each prompt except the first of its role: (share of its tokens that the role's previous prompt begins
+        # with, name of the prompt).
         self.known = []
         for recording in sorted(glob.glob(os.path.join(RECORDINGS, "*.jsonl"))):
             with tempfile.TemporaryDirectory() as folder:

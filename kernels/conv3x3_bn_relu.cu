@@ -20,7 +20,7 @@ extern "C" __global__ void conv(const __half *x, const __half *w, const __half *
     int tx = threadIdx.x, ty = threadIdx.y;
     long long pixel = (long long)blockIdx.x * T + ty; // loaded and computed by this thread
     int h = pixel / W % H, v = pixel % W;
-    int k = blockIdx.y * T + tx, kb = blockIdx.y * T + ty; // computed, loaded
+    int k = blockIdx.y * T + tx, kb = blockIdx.y * T + ty; // this thread computes k, loads kb
     float sum = 0;
 
     for (int tap = 0; tap < 9; tap++) {

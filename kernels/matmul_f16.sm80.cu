@@ -123,7 +123,7 @@ extern "C" __global__ void __launch_bounds__(128)
         load(k);
     for (int k = 0; k < k_tiles; k++) {
         cp_async_wait<kStages - 2>(); // tile k has landed, for this thread
-        __syncthreads();              // for all; and all have used the stage loaded next
+        __syncthreads();              // ... for all; and none still reads the stage loaded next
         load(k + kStages - 1);
         int stage = k % kStages;
         CUTE_UNROLL

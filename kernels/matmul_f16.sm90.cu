@@ -20,10 +20,10 @@
 // from shared memory, with the sums in registers. Registers move from the producer, which needs
 // few, to the consumers, which hold 128 sums per thread.
 //
-// Two mbarriers per stage join them: `full` completes when the bytes of a stage have arrived;
-// `empty` when every consumer warp is done with it. The two blocks of a cluster are neighbours in M
-// and need the same tile of B: each asks for one half of it and multicasts it into both. So `empty`
-// counts the consumers of both blocks, since a producer writes into both.
+// Two mbarriers per stage join producer and consumers: `full` completes when the bytes of a stage
+// have arrived; `empty` when every consumer warp is done with it. The two blocks of a cluster are
+// neighbours in M and need the same tile of B: each asks for one half of it and multicasts it into
+// both. So `empty` counts the consumers of both blocks, since a producer writes into both.
 //
 // The result goes through shared memory (the ring is free by then) and leaves by TMA. TMA drops
 // elements outside the matrix; on the way in it fills them with zeros. TMA needs rows whose size

@@ -3,8 +3,8 @@
                   "args": ["va", "sa", "vb", "sb", "v", "s", "N", "H", "D"] } ] }
 */
 // One thread per element of v. Every thread of a head computes the two weights again, which costs
-// less than sharing them; the thread of the head's first element also writes s. An lse of +inf
-// marks an empty part, like -inf; with both parts empty v is 0 and s is -inf.
+// less than sharing them; the thread of the head's first element also writes s. A log-sum-exp (sa,
+// sb) of +inf marks an empty part, like -inf. If both parts are empty, v is 0 and s is -inf.
 #include <cuda_fp16.h>
 
 extern "C" __global__ void merge(const __half *va, const float *sa, const __half *vb,

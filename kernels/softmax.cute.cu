@@ -19,11 +19,11 @@
 // Row-wise softmax in CuTe, in two forms.
 //
 // A row of up to 131072 columns is read once into registers: the row is a tensor of tiles (one
-// vector of four for each thread), a thread's share a fragment of up to eight vectors. One block
-// takes a row of up to 8192 columns (128 threads up to 1024 columns, else 256), a cluster of eight
-// blocks of 512 a longer one, tile by tile in turn. Maximum and sum are joined by warp shuffles,
-// then across the warps through shared memory, then across the cluster by reading the other blocks'
-// shared memory.
+// vector of four for each thread), and a thread's share is a fragment of up to eight vectors. One
+// block takes a row of up to 8192 columns (128 threads up to 1024 columns, else 256). A cluster of
+// eight blocks of 512 threads takes a longer row: its blocks take the tiles in turn. Maximum and
+// sum are joined by warp shuffles, then across the warps through shared memory, then across the
+// cluster by reading the other blocks' shared memory.
 //
 // A still longer row, or one that is not aligned for vectors, is read twice. The first pass keeps a
 // running (maximum, sum) per thread and rescales the sum by exp(old - new) when the maximum grows;
@@ -95,7 +95,7 @@ __device__ state cluster_join(state s)
         int rank = (block_rank_in_cluster() + i) % blocks;
         s = join(s, {load_remote(&mine.m, rank), load_remote(&mine.sum, rank)});
     }
-    cluster_arrive(); // done reading: nobody may exit before all are, see cluster_wait below
+    cluster_arrive(); // no block may exit before all have read: see cluster_wait() below
     return s;
 }
 

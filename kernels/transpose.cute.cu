@@ -4,8 +4,8 @@
 */
 // y = x^T in CuTe: a 64x64 tile per block, through swizzled shared memory.
 //
-// Warps read 32 neighbours of a row of x and write 32 neighbours of a row of y; the turn happens in
-// shared memory, where the tile is written by rows and read by columns. Row-major, a column of 64
+// Warps read 32 neighbours of a row of x and write 32 neighbours of a row of y. Shared memory turns
+// rows into columns: the tile is written by rows and read by columns. Row-major, a column of 64
 // floats would lie in one bank. Swizzle<5, 0, 6> xors the low five bits of an address (the bank)
 // with the five bits above the row length (the row), so 32 elements of a row and 32 of a column
 // both fall into 32 different banks, without padding.

@@ -91,7 +91,7 @@ def hard_tanh(x):
 # ---- norms, reductions, losses
 
 def batch_norm(x, mean, deviation, weight, bias):
-    """Batch norm at inference, written out: the variance is a square, so any data gives one."""
+    """Batch norm at inference, written out. The variance is a square, so that any data gives a valid variance."""
     scale = weight * torch.rsqrt(deviation * deviation + 1e-5)
     return (x - mean[:, None, None]) * scale[:, None, None] + bias[:, None, None]
 

@@ -31,7 +31,8 @@ err_has "the message about an unknown subcommand suggests the nearest" "did you 
 gnn=$(dirname "$HONE")/hone-gnn
 runs 0 "hone-gnn help make rmat exits with 0" "$gnn" help make rmat
 out_has "hone-gnn help make rmat is the help of hone-gnn make rmat" "usage: hone-gnn make rmat"
-forms() { "$@" --help | sed -n 's/^  \([a-z][a-z-]*\)  .*/\1/p'; } # forms PROGRAM [COMMAND]: the commands that its help lists
+# forms PROGRAM [COMMAND]: prints the commands that the help of PROGRAM, or of its COMMAND, lists
+forms() { "$@" --help | sed -n 's/^  \([a-z][a-z-]*\)  .*/\1/p'; }
 layout() { # layout PROGRAM COMMANDS...: prints lines of these helps that are too long, and doubled blank lines
     local c
     for c in "${@:2}"; do

@@ -81,7 +81,7 @@ print(t["init"]["indptr"], t["init"]["indices"], all(w["axes"]["len_indptr"] == 
     refused "a pipe in place of a file" "not a safetensors file"
     lines=set/workloads/embedding/embedding_v50_d24.jsonl
     good=$(head -1 $lines)
-    broken() { # broken DESCRIPTION SED MESSAGE: refused, after SED changed the first workload
+    broken() { # broken DESCRIPTION SED MESSAGE: like `refused`, after SED changed the first workload
         sed "$2" <<<"$good" >$lines
         refused "$1" "$3"
     }

@@ -68,8 +68,8 @@ runs 1 "a file with a wrong plan stops the run" optimize vector_add --from plan.
 err_has "the message names the wrong plan and its line" \
     "your file plan.cu has a wrong launch plan (line 2: unknown function 'div'"
 
-# When no playbook fits, the built-in author says of each one why not, and then what to do. This author's reason is as
-# long.
+# When no playbook fits, the built-in author gives a long reason: it says of each playbook why it does not fit, and then
+# what to do. The author of this test gives a reason of the same length.
 printf 'echo "STOP: no playbook fits (%s). Do this"\n' "$(printf 'reason%.0s ' {1..200})" >stop.sh
 runs 1 "a run whose author stops with a long reason ends" \
     optimize vector_add --author "exec:sh $PWD/stop.sh" --tries 1

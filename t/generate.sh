@@ -47,7 +47,7 @@ if in_tier quick; then
     err_has "the message names the conditions" "does not allow these settings together for this task"
 fi
 if in_tier quick; then
-    # The plan chooses by the length of a row: 64 and 128 are multiples of 8, 14 and 98 are not.
+    # The plan chooses a launch by the length of a row: 64 and 128 are multiples of 8, 14 and 98 are not.
     runs 0 "a trace with a rotary embedding is imported" "$HONE" import torch --out tasks \
         --trace "$ROOT/t/cases/generate/ops_rotary.trace.json" ops_rotary.py
     runs 0 "the built-in author writes a rotary embedding" "$HONE" playbook kernel generate tasks/ops_rotary
@@ -100,8 +100,8 @@ judge_cut() { # judge_cut NAME SETTING
 judge_cut norm_chain repeat=8
 judge_cut conv_norm join=0
 judge_cut conv_norm tail=0
-# special OP: checks OP in rows with infinities and NaN. One loop computes the maximum of a row and the sum of the
-# exponentials below it.
+# special OP: checks OP in rows with infinities and NaN. The kernel computes the maximum of a row and the sum of its
+# exponentials in one loop.
 special() {
     python3 - "$1" >"special_$1.trace.json" <<'PY'
 import json, sys

@@ -65,7 +65,8 @@ for model in gat gin sage-ri; do
 done
 
 # ---- inference counts neighbours as training did ----
-# Training took 4 and 3 neighbours. The GPU looks the degrees up; with --place host they come with the batch.
+# The models were trained with 4 and 3 sampled neighbours. The GPU looks up the degrees of nodes; with --place host the
+# degrees come with the batch.
 for model in gat gin; do
     for run in cpu emulator "emulator --place host"; do
         # shellcheck disable=SC2086

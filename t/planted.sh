@@ -18,7 +18,7 @@ judge() { # judge NAME.bug|NAME.ok NAME bug|ok: writes the verdict to $T/NAME.bu
     limit=$(field "$name" limit)
     [ -z "$limit" ] || command=(eval --device emu --skip-baselines --call-limit "$limit")
     case "${DEVICE:-emu} $3 $workload" in
-    emu* | *" bug check:"*) ;; # before a GPU, the emulator runs only smoke workloads
+    emu* | *" bug check:"*) ;; # an evaluation on a GPU emulates only smoke workloads, and would miss these bugs
     *)
         command=(eval --device "$DEVICE" --skip-baselines)
         # Nothing is timed, so the kernels need not take turns on the GPU.

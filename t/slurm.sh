@@ -83,7 +83,7 @@ hone_pid=$!
 
 hold_worker || give_up "a job runs a bundle"
 cancelled=$job
-scancel "$element" # the number of an array's last job names the whole array too
+scancel "$element" # not $job, because the number of an array's last job names the whole array too
 await 200 job_ended "$cancelled"
 is "one job is cancelled by hand" "$(job_state "$cancelled")" CANCELLED
 

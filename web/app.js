@@ -32,8 +32,8 @@
     return null;
   }
 
-  /* The way to a page, as pairs of name and link. A report file has no list of all runs; the file of a
-   * campaign has the campaign in its place. */
+  /* The links that lead to a page, as pairs of name and link. A report file has no list of all runs;
+   * the file of a campaign has a link to the campaign instead. */
   function pathOf(way) {
     if (!Hone.isFile) return way;
     const ofCampaign = document.body.dataset.home.startsWith("campaign/");

@@ -22,8 +22,8 @@ const Hone = { views: {} };
     return node;
   }
 
-  /* el("td", {class: "num"}, "1.2") makes an element. Only this file names attributes from
-   * variables, and only links that begin with "#" are made. */
+  /* el("td", {class: "num"}, "1.2") makes an element. Only this file sets attributes whose names
+   * are in variables. A link must begin with "#". */
   function el(name, attributes, ...children) {
     if (attributes && attributes.href !== undefined && !attributes.href.startsWith("#"))
       throw new Error("a link must stay on this page");
@@ -100,8 +100,9 @@ const Hone = { views: {} };
         el("tbody", {}, rows)));
   }
   /*
-   * Heads that order the rows. A column is {name, value, num, title}: `value` gives what to compare.
-   * `order` is {column, down}, which the caller keeps. sort(list) returns the list in that order.
+   * Makes the heads of columns. A click on a head orders the rows. Each column is an object {name,
+   * value, num, title}; value(row) gives what to compare. `order` is {column, down}, which the
+   * caller keeps. sort(list) returns the list in that order.
    */
   function ordered(columns, order, redraw) {
     const heads = columns.map((c, i) => el("th", { scope: "col", class: c.num ? "num" : null },
@@ -134,7 +135,8 @@ const Hone = { views: {} };
       el("table", { class: "cards" }, el("thead", {}, el("tr", {}, heads)), body));
   }
   const num = (...children) => el("td", { class: "num" }, children);
-  /* A list that shows its first rows, and the others on demand. */
+  /* Shows the first items of a list. Returns a button that shows the others, or null if there are
+   * none. */
   function more(parent, items, first) {
     parent.append(...items.slice(0, first));
     if (items.length <= first) return null;

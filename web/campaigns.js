@@ -17,7 +17,7 @@
   const mean = (x) => x > 0 ? x.toFixed(2) + "\u00d7" : "\u2013";
 
   /* ---- all campaigns ---- */
-  const LOADED = 40; /* we ask only for the means of the newest campaigns, at most so many */
+  const LOADED = 40; /* we load the means of only this many campaigns, the newest ones */
   const leagueOrder = { column: 7, down: false };
   const league = [
     { name: "Campaign", value: (c) => c.campaign },

@@ -33,7 +33,7 @@
   function times(v) {
     const most = new Map();
     for (const t of v.times) most.set(t.workload, Math.max(most.get(t.workload) || 0, t.hi_ns, t.median_ns));
-    const rivals = v.times.some((t) => t.who !== "candidate"); /* without any, some columns have nothing to say */
+    const rivals = v.times.some((t) => t.who !== "candidate"); /* without rivals, some columns would be empty */
     const heads = rivals ? ["Shape", "Contender", "#Time", "", "#Interval", "#Ratio", "#Roofline"] : ["Shape", "#Time", "#Interval", "#Roofline"];
     return table("Times", heads, v.times.map((t, i) =>
       el("tr", { class: rivals && t.who === "candidate" ? "own" : null },
@@ -45,7 +45,7 @@
         num(Hone.percent(t.roofline_pct)))));
   }
 
-  /* Rows of name, role, shape, ok, verified, percent, worst error, rms error, output, note. */
+  /* Each workload is a list: name, role, shape, ok, verified, percent, worst error, rms error, output, note. */
   function errors(v) {
     const rows = [...v.workloads].sort((a, b) => a[3] - b[3] || (b[6] || 0) - (a[6] || 0));
     const wrong = rows.filter((w) => !w[3]).length;

@@ -27,7 +27,7 @@
         for (const k of [1, 2, 5])
           if (k * 10 ** p >= lo && k * 10 ** p <= hi) all.push(k * 10 ** p);
       const tens = all.filter((v) => Math.abs(Math.log10(v) - Math.round(Math.log10(v))) < 1e-9);
-      const step = Math.ceil(tens.length / (2 * n)); /* of many tens, every second, third, ... */
+      const step = Math.ceil(tens.length / (2 * n)); /* of many powers of ten, show every second, third, ... */
       return all.length > n && tens.length > 1 ? tens.filter((v, i) => i % step === 0) : all;
     };
     return f;

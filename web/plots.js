@@ -35,7 +35,8 @@
     return d + "H" + end;
   }
 
-  /* Labels of baselines must not cover each other: each is at least 14 pixels from the last. */
+  /* Labels of baselines must not cover each other: each is at least 14 pixels below the label above
+   * it. */
   function spread(rows, y) {
     let last = -Infinity;
     return [...rows].sort((a, b) => y(a.time_ns) - y(b.time_ns)).map((b) => {
@@ -97,8 +98,8 @@
         key("pass", "a candidate"), r.shapes > 1 && "means of " + r.shapes + " shapes"],
       draw: ({ width, height }) => {
         const box = { left: 84, right: width - 16, top: 22, bottom: height - 58 };
-        /* Both ceilings are shown, unless the ridge where they meet is so far away that all points
-         * would be one. */
+        /* Both ceilings are shown, unless the ridge where they meet is so far away that all candidates
+         * would lie on one point. */
         const near = ridge / intensity < 2000 && intensity / ridge < 2000;
         const lo = intensity / 8 / (near && ridge < intensity ? intensity / ridge : 1);
         const hi = intensity * 8 * (near && ridge > intensity ? ridge / intensity : 1);

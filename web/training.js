@@ -46,7 +46,7 @@
     return lo <= hi ? [lo, hi] : [0, 1];
   }
 
-  /* Lines over the epochs. A value that an epoch lacks interrupts its line. */
+  /* Draws lines over the epochs. If an epoch lacks a value, the line has a gap there. */
   function curves(rows, series, { name, say, tick, wide }) {
     const words = () => name + " over " + rows.length + " epochs: " + series.map((s) => {
       const known = rows.map((r) => r[s.key]).filter(is);
@@ -186,7 +186,7 @@
   const kernelTable = (list) => table("Kernels", ["Kernel", "#Calls", "#Time", "#Each"], [...list].sort((a, b) => b[2] - a[2]).map(([name, calls, ms]) =>
     el("tr", {}, el("th", { scope: "row" }, name), num(Hone.count(calls)), num(Hone.time(ms * 1e6)), num(calls > 0 ? Hone.time(ms * 1e6 / calls) : "\u2013"))));
 
-  /* Says so if a run that should go on has been silent for long: its process may be gone. */
+  /* Warns if a run that should go on has been silent for long, because its process may be gone. */
   function silent(t, rows) {
     const longest = rows.reduce((a, r) => Math.max(a, r.wall_s || 0), 0), quiet = (Date.now() - t.changed_ms) / 1000;
     return t.state === "running" && quiet > Math.max(60, 10 * longest) && el("p", { class: "alert" },

@@ -32,8 +32,9 @@
       for (let i = below.length - 1; i >= 0; i--)
         stack.push({ p: below[i], level: row.level + 1, column, place: i, of: below.length, parent: row });
     }
-    /* A bit for each column in which a line passes the row on its way to a later child. We count the
-     * lines that begin and end at each row, so that this takes one step for each row and column. */
+    /* row.passes gets a bit for each column in which a line passes the row on its way to a later child.
+     * We count the lines that begin and end at each row, so that this takes one step for each row and
+     * column. */
     for (const row of rows)
       if (row.parent)
         row.parent.lastChild = row.at;
@@ -133,7 +134,7 @@
       placed = true;
       to(active);
     }).observe(box);
-    /* On paper nobody scrolls: all rows, up to a few pages of them. */
+    /* On paper nobody can scroll. So we print all rows, if they fill only a few pages. */
     window.addEventListener("beforeprint", () => { printing = box.isConnected && rows.length < 1000; if (printing) draw(); });
     window.addEventListener("afterprint", () => { printing = false; });
 

@@ -85,9 +85,10 @@ Hone.words = {
     launch__block_size: "threads of a block",
     launch__waves_per_multiprocessor: "rounds of blocks that each SM runs",
   },
-  /* The meaning of a word, or undefined. Words come from outside: one may be "constructor". */
+  /* Returns the meaning of a word, or undefined. Words come from outside, and one may be "constructor".
+   * So only the table's own keys count. */
   of(table, name) { return Object.hasOwn(this[table], name) ? this[table][name] : undefined; },
-  /* Counters that come in families: inst_fp32, sass_global, ... */
+  /* Returns the meaning of a counter. Some counters come in families: inst_fp32, sass_global, ... */
   counter(name) {
     if (this.of("counters", name)) return this.of("counters", name);
     const rest = name.replace(/^(inst|sass)_/, "").replace(/_/g, " ");

@@ -1,7 +1,7 @@
 /* hone-plan
 { "launches": [ { "kernel": "softmax", "grid": ["R"], "block": [256], "args": ["x", "y", "C"] } ] }
 */
-// A softmax over rows without CuTe: one block of 256 threads per row, which reads the row three times.
+// Softmax of each row, without CuTe: one block of 256 threads per row reads the row three times.
 #include <cuda_fp16.h>
 
 __device__ float reduce(float v, float *part, bool want_max)

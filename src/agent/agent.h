@@ -123,7 +123,7 @@ struct agent {
     struct strbuf unconfirmed; /* why the best kernel has no confirmation, or "" */
     uint64_t recorded;         /* number of replies and verdicts that came from the store */
     uint32_t step;
-    uint64_t events; /* number so far, and key of the next event */
+    uint64_t events; /* number of events so far; the key of the next event */
     json_t *memory;  /* lessons of earlier runs, or NULL */
 };
 
@@ -156,7 +156,7 @@ struct ask {
     char *reply; /* "" if `ok` is false */
     char *by;
     char error[400];
-    uint64_t index; /* counts the calls of this role */
+    uint64_t index; /* number of the call among those of this role, from 0 */
 };
 void ask_release(struct ask *q);
 

@@ -19,8 +19,8 @@
 #include "base/vec.h"
 
 struct anchor {
-    /* Lines of the file before the change, from 1. If last is first - 1, the place is empty and
-     * lies before line `first`. */
+    /* Lines of the file as it was before the change, counted from 1. If last is first - 1, the
+     * place is empty and lies before line `first`. */
     size_t first, last;
     char what[400];
 };

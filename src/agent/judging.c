@@ -88,8 +88,8 @@ int agent_set_fate(struct agent *a, struct node *n, const char *fate, struct err
     return store_node(a, n, err);
 }
 
-/* Gives the node its fate, and makes it a->best if it is faster. Stores the node; its verdict must
- * be in the store already. */
+/* Gives the node its fate, and makes it a->best if it is the fastest so far. Stores the node; its
+ * verdict must be in the store already. */
 static int settle(struct agent *a, struct node *n, struct err *err)
 {
     struct node *parent = n->parent >= 0 ? a->nodes.items[n->parent] : NULL;
@@ -135,9 +135,9 @@ static int store_verdict(struct agent *a, struct node *n, struct err *err)
     return rc;
 }
 
-/* Reads the node's verdict from the store. Returns 1, 0 if there is none, or -1 on an error. It is
- * an error if the stored verdict is about another source, because then this run does not repeat the
- * stored one. */
+/* Reads the node's verdict from the store. Returns 1 if it is there, 0 if not, or -1 on an error.
+ * It is an error if the stored verdict is about another source, because then this run does not
+ * repeat the stored one. */
 static int judge_recorded(struct agent *a, struct node *n, struct err *err)
 {
     struct arena mem = ARENA_INIT;

@@ -9,8 +9,8 @@
 #include "base/strbuf.h"
 #include "base/vec.h"
 
-/* Lines [first, first+removed) of the old text became [new_first, new_first+added) of the new;
- * lines count from 1. */
+/* Lines [first, first+removed) of the old text became lines [new_first, new_first+added) of the new
+ * text. Lines count from 1. */
 struct hunk {
     size_t first, removed, new_first, added;
 };

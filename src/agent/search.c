@@ -8,7 +8,8 @@
  *         └──correct──> plan ─anchors─> code ─┘
  *
  * The root is the starting kernel, even if it fails. If it has no launch plan, the root is the
- * porter's version, which must pass. Without such a root, the coder writes one. Rules:
+ * porter's version, which must pass. If there is no starting kernel, or no version of the porter
+ * passes, the coder writes the root. Rules:
  *  - a root with n_root children is not selected any more;
  *  - a correct node is pruned when it has more than n_child children and all of them failed; a
  *    broken node, when it has n_child failed repairs;

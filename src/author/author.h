@@ -39,7 +39,7 @@ struct author_config {
     uint64_t wait_ns;        /* longest wait for a reply in a mailbox [7 days] */
     uint64_t backoff_ns;     /* pause before the first retry; doubles each time [1 s] */
     uint64_t backoff_max_ns; /* longest pause before a retry [60 s] */
-    /* Longest Retry-After of a server; else the call fails [10 min]. */
+    /* Longest Retry-After that we obey; after a longer one, the call fails [10 min]. */
     uint64_t retry_after_max_ns;
     uint32_t retries;     /* failures in a row that are retried [6] */
     uint32_t continues;   /* requests for the rest of a cut-off reply [6] */
@@ -51,7 +51,7 @@ struct author_config {
 struct author_request {
     const char *run; /* shown in a mailbox; may be "" */
     const char *role;
-    uint64_t index; /* counts the run's calls of this role */
+    uint64_t index; /* number of the call among the run's calls of this role, from 0 */
     /* The first part of the prompt. A role's calls share it, so that providers can cache it. */
     const char *stable;
     const char *turn;
@@ -71,7 +71,7 @@ struct author_reply {
     char model[128];
     char finish[32]; /* "stop", ...; "failed" if `ok` is false */
     /* in_tokens is the whole prompt: cached_tokens of it came from the provider's cache, and
-     * cache_write_tokens went into it. */
+     * cache_write_tokens went into that cache. */
     uint64_t in_tokens, cached_tokens, cache_write_tokens, out_tokens;
     bool estimated; /* Hone estimated some token counts */
     uint32_t requests;

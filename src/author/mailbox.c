@@ -112,7 +112,7 @@ static long link_into_place(const char *dir, const char *tmp, long n, struct err
             return n;
         if (errno == EEXIST)
             continue;
-        /* Without hard links, rename, but never over an existing file. */
+        /* The file system may have no hard links: rename, but never over an existing file. */
         if (renameat2(AT_FDCWD, tmp, AT_FDCWD, path, RENAME_NOREPLACE) == 0)
             return n;
         if (errno != EEXIST)

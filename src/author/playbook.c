@@ -40,8 +40,8 @@ static void close_shelf(struct author *a)
 
 struct proposal {
     const struct playbook *pb;
-    /* If the proposal tunes the settings of a kernel file, the text of this file. Then `pb` is
-     * &own. Otherwise NULL. */
+    /* The text of the kernel file whose settings the proposal tunes; then `pb` is &own. NULL if the
+     * proposal is of a playbook. */
     const char *source;
     struct source_setting settings[SETTING_MAX];
     struct playbook own;
@@ -64,8 +64,8 @@ static struct pb_ranges ranges_of(const struct proposal *x)
 }
 
 /* Writes the move in words, with its label, and sets its kind. `base` has the settings before the
- * move; NULL means that the move begins with a playbook. The kind is that of the setting
- * `changed`. */
+ * move. If it is NULL, the move changes no kernel: it takes up the playbook. The kind is that of
+ * the setting `changed`. */
 static void describe(struct proposal *x, const struct pb_ranges *base, uint32_t changed)
 {
     struct strbuf sb = STRBUF_INIT(400), code = STRBUF_INIT(400);
@@ -103,7 +103,7 @@ static bool follow_advice(struct proposal *x, const json_t *facts)
     return true;
 }
 
-/* Sets *out to a point from memory. A setting that `settings` does not name gets its value of
+/* Sets *out to a point from memory. A setting that `settings` does not name gets its value in
  * `start`. Returns false if the playbook lacks one of the named settings or values. */
 static bool read_remembered(const struct playbook *pb, const json_t *settings,
                             const struct pb_point *start, struct pb_point *out)
@@ -315,7 +315,8 @@ struct fitting_point {
 struct first_points {
     struct fitting_point remembered[REMEMBERED]; /* all different */
     size_t n;
-    struct fitting_point start; /* a run without memory begins with it; if none fits, pb is NULL */
+    /* A run without memory begins with it. If no playbook fits, start.pb is NULL. */
+    struct fitting_point start;
     bool start_is_remembered;
 };
 
@@ -542,8 +543,8 @@ static bool propose(const struct playbook_shelf *s, const json_t *facts, struct 
             struct bound_book book = {pb, &x->binding, task};
             struct pb_ranges r;
             bool of_best = base_ranges(&book, facts, &r), any_best = json_object_get(facts, "best");
-            /* Even rounds: the best kernel's playbook, or all without a best kernel. Odd rounds:
-             * the others. */
+            /* Even rounds: the best kernel's playbook, or all playbooks if there is no best kernel.
+             * Odd rounds: the other playbooks. */
             bool now = round % 2 == 0 ? of_best || !any_best : !of_best;
             if (now && propose_from(x, facts, &k, &known))
                 return true;

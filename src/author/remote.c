@@ -392,8 +392,8 @@ static bool names(const char *text, const char *word)
     return strcasestr(text, word) != NULL;
 }
 
-/* Finds the largest number below `asked` in a message such as "max_tokens is too large: 32000. This
- * model supports at most 16384 ..."; else 0. */
+/* Returns the largest number below `asked` in a message such as "max_tokens is too large: 32000.
+ * This model supports at most 16384 ...", or 0 if the message is of another kind. */
 static uint32_t token_limit_in(const char *m, uint32_t asked)
 {
     uint32_t most = 0;
@@ -566,7 +566,7 @@ static void judge_text(struct author_call *c)
         continue_reply(c, http_outcome_text(rc->t));
 }
 
-/* Status 200; all events were read. */
+/* Judges an answer with status 200. All its events were read. */
 static void judge_stream(struct author_call *c)
 {
     struct remote_call *rc = c->priv;
@@ -604,7 +604,7 @@ static void judge_stream(struct author_call *c)
     }
 }
 
-/* Status 200, but not an event stream. */
+/* Judges an answer with status 200 that is not an event stream. */
 static void judge_plain(struct author_call *c)
 {
     struct remote *r = c->author->priv;

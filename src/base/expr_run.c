@@ -309,8 +309,9 @@ static const char *operator_name(enum op op, bool real)
  * index of the first instruction after the last operand. */
 struct open_operator {
     const char *op;
-    void *first, *then; /* for ?: the second operand, or NULL; until it is folded, `end` is
-                         * SIZE_MAX */
+    /* then: the second operand of ?:. It is NULL until that operand is folded; `end` of a ?: is
+     * SIZE_MAX until then. For && and ||, `then` is always NULL. */
+    void *first, *then;
     size_t end;
 };
 

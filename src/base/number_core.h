@@ -133,7 +133,7 @@ GEN_FN uint64_t gen_round(double d, int mant, int emin, int emax)
     int e = (int)(bits >> 52 & 0x7ff) - 1023, drop = 52 - mant;
     uint64_t sig = (bits & ((one << 52) - 1)) | one << 52;
     if (e == -1023)
-        return 0; /* a denormal double is below half of any least denormal here */
+        return 0; /* a denormal double is below half of the least denormal of each type here */
     if (e < emin)
         drop += emin - e;
     if (drop > 54)

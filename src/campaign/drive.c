@@ -20,8 +20,9 @@
 
 #define NO_PASS "no kernel passes"
 
-/* The state of an entry that goes on because its budget has grown. The store says "stopped" then.
- * So if this process is killed, the next one goes on with the entry. */
+/* The state of an entry that goes on because its budget has grown. The store has the state
+ * "stopped" for such an entry. So if this process is killed, the next one goes on with the
+ * entry. */
 #define REOPENED "reopened"
 
 struct job {

@@ -7,7 +7,7 @@
  *     k.name                        "convolution chain"
  *
  * The kind follows from the task's graph, not from its key "class". The heaviest kind of operation
- * gives the name. For a chain of operations the name says so too.
+ * gives the name. If the task is a chain of operations, the name says that too.
  */
 #ifndef CAMPAIGN_KIND_H
 #define CAMPAIGN_KIND_H

@@ -43,7 +43,7 @@ struct row_baseline {
 
 struct campaign_row {
     uint64_t index;
-    const char *label, *operand, *run; /* `run`: name, or "" */
+    const char *label, *operand, *run; /* `run`: the run's name, or "" if it has none yet */
     enum row_state state;
     const char *reason;
     int64_t at_ms;    /* when the state last changed */
@@ -57,7 +57,8 @@ struct campaign_row {
     VEC(struct row_baseline) baselines;
     /* PyTorch eager and torch.compile with PyTorch's default settings, cudnn.benchmark off. If the
      * task has no convolution, this setting changes nothing: then `who` is "torch" or
-     * "torch.compile", because one run stands for both. `who` is NULL if there is no such time. */
+     * "torch.compile", because one run stands for both settings. `who` is NULL if there is no such
+     * time. */
     struct row_baseline default_eager, default_compile;
     const char *program_note; /* why a user's PyTorch program gave no ratio, or "" */
     /* The ratio to the baseline of the comparison; `who` is NULL if there is none. */
@@ -67,7 +68,7 @@ struct campaign_row {
     double known_ns;     /* PyTorch's known time, or 0 */
     unsigned judged, passes;
     uint64_t tokens;
-    bool usd_unknown; /* `usd` lacks calls without a known price */
+    bool usd_unknown; /* `usd` leaves out calls whose price is unknown */
     double usd, wall_s;
 };
 

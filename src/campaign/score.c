@@ -49,7 +49,7 @@ static struct score *score_of_kind(struct campaign_score *c, const char *kind)
     return &k->score;
 }
 
-/* Whether a row is in the means. If `measured`, the means are those of measured rows. */
+/* Returns whether a row counts in the means. If `measured`, passes with a modelled time do not. */
 static bool counts(const struct campaign_row *r, bool measured)
 {
     return is_done(r) && !r->kind.degenerate && !(measured && r->state == ROW_PASS && r->is_model);

@@ -46,8 +46,8 @@ struct campaign_score {
     VEC(struct kind_score) kinds;        /* in the order of their first rows */
     VEC(struct beside_score) beside;     /* in the order of torch_variants (job/torch_variants.h) */
     struct default_score default_eager, default_compile;
-    /* rows: number of all rows. The others count some of these; old: rows of another version of
-     * Hone. */
+    /* `rows` is the number of all rows. Each other number counts some of these rows; `old` counts
+     * those that another version of Hone made. */
     unsigned rows, degenerate, collapsed, unfinished, left_out, old;
 };
 

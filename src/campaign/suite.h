@@ -35,7 +35,7 @@ struct suite_item {
     const char *operand;            /* a built-in task, a folder, FILE.py or FILE.py:NAME */
     const char *precision;          /* only for FILE.py; "" means PyTorch's own precision */
     struct str_vec inputs, sizes;   /* only for FILE.py, such as "x=float16[B,128]" and "B=64" */
-    const char *against;            /* file of a user's PyTorch program, a baseline; or "" */
+    const char *against;            /* file of a PyTorch program to use as a baseline, or "" */
     struct torch_programs programs; /* the text of `against`, if it was read */
 };
 VEC_DECL(suite_item_vec, struct suite_item);
@@ -44,7 +44,7 @@ VEC_DECL(suite_item_vec, struct suite_item);
  * live in the arena. After an error, `out` holds the items before the wrong line. */
 int suite_parse(const char *text, size_t len, const char *name, const char *folder,
                 struct suite_item_vec *out, struct arena *a, struct err *err);
-/* Appends the tasks that an operand names. It is a built-in task or suite, a suite's file,
+/* Appends the tasks that an operand names. The operand is a built-in task or suite, a suite's file,
  * FILE.py[:NAME] or a folder: the folder of a task, or one that contains task folders or PyTorch
  * files. */
 int suite_add(const char *operand, struct suite_item_vec *out, struct arena *a, struct err *err);

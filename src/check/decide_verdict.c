@@ -130,9 +130,9 @@ static bool wrong_when_fresh(const struct call_ctx *x)
     return next->repeat_equal;
 }
 
-/* Returns whether a call in a fresh module was wrong. With such a plain mistake, an output that
- * does not follow a changed input element proves no cheat: in a tensor of one element, a wrong
- * answer can be right by chance. */
+/* Returns whether a call in a fresh module was wrong. Then the candidate has a plain mistake, and
+ * an output that does not change with the input proves no cheat: the first call may have been right
+ * by chance, for example if the output is one element. */
 static bool has_plain_mistake(const struct check_input *in)
 {
     const uint32_t not_fresh = JOB_CALL_KEEP_STATE | JOB_CALL_TIMED;
@@ -197,8 +197,8 @@ static void add_consequence(struct verdict *v, const struct call_ctx *x, const c
 }
 
 /* Lowers the verdict because an output is wrong. The kind of call gives the detector, for example
- * "state" for a call after earlier ones. But `budget` stays, because a low precision shows in every
- * kind of call. */
+ * "state" for a call after earlier ones. But the detector "budget" stays, because a low precision
+ * shows in every kind of call. */
 static void blame_wrong(struct verdict *v, struct call_ctx *x, const char *detector,
                         const struct result_compare *cmp, const char *story)
 {

@@ -494,7 +494,8 @@ static int has_run(struct store *s, const struct campaign_rec *c, int64_t run, s
     return rc;
 }
 
-/* Finds the campaign that `last` means. Returns 1, 0 if `last` means a run, or -1 on an error. */
+/* Finds the campaign that `last` means. Returns 1 with its name in *name, 0 if `last` means no
+ * campaign, or -1 on an error. */
 static int last_campaign(struct store *s, const char **name, struct arena *a, struct err *err)
 {
     struct campaign_rec_vec campaigns = VEC_INIT;

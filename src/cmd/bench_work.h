@@ -32,9 +32,10 @@ struct bench_output {
 int bench_print(const struct campaign_table *t, const struct bench_output *o, struct err *err);
 /* Finds out whether `which` names a campaign: by the campaign's whole name, or by the beginning of
  * that name if store_run_find() finds no run for `which`. "last" names the newest campaign if no
- * run was created after it. Otherwise it names the campaign of the newest run, if that run belongs
- * to one. Then a line on stderr says how to name the newest run instead. Returns 1 with the name in
- * *name, 0 if `which` names no campaign, or -1. */
+ * run was created after it. Otherwise "last" names the campaign of the newest run, if that run
+ * belongs to one. If "last" names a campaign and the store has a run, a line on stderr says how to
+ * name the newest run instead. Returns 1 with the name in *name, 0 if `which` names no campaign, or
+ * -1. */
 int bench_names_campaign(struct store *s, const char *which, const char **name, struct arena *a,
                          struct err *err);
 /* This program's version: "0.3.0 1a2b3c4d5e6f". */

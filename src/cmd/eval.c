@@ -40,7 +40,7 @@ static bool names_skipped(const char *list, bool smoke)
     return false;
 }
 
-/* Moves the names of PyTorch programs from `against` to `programs`. */
+/* Reads the PyTorch programs of `against` into `programs`. Only kernel files stay in `against`. */
 static int read_programs(struct str_vec *against, struct torch_programs *programs, struct arena *a,
                          struct err *err)
 {

@@ -23,7 +23,7 @@ const bool hone_testing = true;
 const bool hone_testing = false;
 #endif
 
-/* In the order of --help. */
+/* The commands, in the order in which --help lists them. */
 static const struct command *const table[] = {
     &cmd_optimize, &cmd_bench,    &cmd_eval,    &cmd_emu,     &cmd_profile,
     &cmd_resume,   &cmd_runs,     &cmd_show,    &cmd_compare, &cmd_log,

@@ -9,7 +9,8 @@
 #include "base/err.h"
 #include "task/task.h"
 
-/* Call run_config_settle() before. The error says what to change. */
+/* Refuses a run that could not produce a candidate; the error says what to change. Call
+ * run_config_settle() first. */
 int optimize_check(const struct run_config *c, const struct task *t, struct err *err);
 
 /* An option and the strategies that use it. */

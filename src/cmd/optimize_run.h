@@ -38,7 +38,7 @@ struct optimize_run {
     size_t nodes_before;    /* resumed: candidates so far */
     bool resumed;
     bool json, quiet;
-    struct task *task; /* the task of a new run, which frees it; NULL = load config->task */
+    struct task *task; /* for a new run; optimize_run_finish() frees it; NULL = load config->task */
     int64_t campaign;  /* 0 = none */
     uint64_t entry;    /* the task's number in the campaign */
     const char *hone;  /* Hone's version, for a campaign */
@@ -51,8 +51,8 @@ int cmd_check_author(const char *spec, const struct budget *b, struct err *err);
 /* If the headers of CuTe are missing, sets *d to plain CUDA and says so on stderr; fails if the
  * user asked for CuTe. */
 int cmd_settle_dialect(bool asked, enum dialect *d, struct err *err);
-/* Sets the number of proposals if the user gave none. For the built-in author on a GPU, it is
- * several for a step: the cost model ranks them, and the GPU runs the best. */
+/* Sets the number of proposals if the user gave none. The built-in author on a GPU gets several for
+ * each step: the cost model ranks them, and the GPU runs only the best one. */
 void cmd_settle_proposals(struct run_config *c);
 
 /* Carries out the run, writes its report and prints its summary. Returns an exit code. */

@@ -73,7 +73,7 @@ static int carry_on(struct optimize_run *s, const char *which, const struct wish
     return 0;
 }
 
-/* Returns the exit status of `hone bench --resume` with the same options. */
+/* Runs `hone bench --resume` with the same options, and returns its exit status. */
 static int resume_campaign(const char *name, const struct optimize_run *s,
                            const struct run_config *wish, const char *store, struct arena *mem)
 {

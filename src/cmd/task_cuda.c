@@ -28,8 +28,8 @@ static void add_with_path(struct strbuf *out, const char *text, const char *path
     strbuf_adds(out, text);
 }
 
-/* The first source line that the verdict names. If it names none, as for a wrong result, the line
- * of the first kernel. */
+/* Returns the first source line that the verdict names. If the verdict names none, as for a wrong
+ * result, returns the line of the first kernel. */
 static unsigned line_of(const struct task *t, const struct verdict *v)
 {
     unsigned line = baseline_verdict_line(v);

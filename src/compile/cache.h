@@ -50,7 +50,7 @@ struct cache_stat {
 /* Counts the files of the cache. With `verify`, also reads every entry and header, and removes
  * damaged ones. */
 int cache_stat(struct cache *c, bool verify, struct cache_stat *out, struct err *err);
-/* Removes temporary files older than an hour, and headers not used for three days. Then removes the
+/* Removes temporary files older than an hour, and headers not used for three days. Also removes the
  * least recently used entries and headers until at most max_bytes are left. */
 int cache_prune(struct cache *c, uint64_t max_bytes, struct cache_stat *out, struct err *err);
 /* Calls cache_prune() with c->max_bytes. cache_put() does so once per 32 entries. Call this after

@@ -1,6 +1,7 @@
 /*
  * compile.c - scans the source, looks in the cache, chooses a precompiled header (the usual one
- * with CuTe, or the parent's family header), asks the service and keeps the result.
+ * with CuTe, or the family header of an earlier version of the kernel, see family.h), asks the
+ * service and keeps the result.
  */
 #include "compile/compile.h"
 
@@ -76,7 +77,7 @@ struct compile_ticket {
     const char **kernels;
     size_t nkernels;
     bool resent;
-    struct family *family; /* whose header this compile uses, or NULL */
+    struct family *family; /* the family whose header this compile uses, or NULL */
     /* For building a family header from this compile's source. Unused if record.source is NULL. */
     struct family_record record;
 };
@@ -318,8 +319,9 @@ static void find_roots(const struct compiler *c, struct compile_job_request *job
     job->dir = *c->tc.cuda_include ? c->tc.cuda_include : "/proc/self/fdinfo";
 }
 
-/* Sets `out` to the path of the precompiled header for these options and this prelude. `kind`, ""
- * or PCH_FAMILY, begins its name. Leaves `out` as it is if no header can be kept on disk. */
+/* Sets `out` to the path of the precompiled header for these options and this text, `prelude`. The
+ * file's name begins with `kind`, which is "" or PCH_FAMILY. Leaves `out` as it is if no header can
+ * be kept on disk. */
 static void find_pch(struct compiler *c, const struct option_list *o, const char *kind,
                      const char *prelude, char out[PCH_PATH_MAX])
 {

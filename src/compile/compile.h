@@ -44,7 +44,7 @@ struct compile_request {
     const char *const *kernels;
     size_t nkernels;    /* 0 = every extern "C" __global__ function in the source */
     const char *parent; /* compile_key() of the version before this one, or NULL (family.h) */
-    bool trusted;       /* may include Hone's headers: Hone's own device code, or an oracle */
+    bool trusted;       /* Hone's own device code, or an oracle; it may include Hone's headers */
     bool no_lines;      /* leave out line numbers and the paths of this machine */
     const char *const *options; /* extra options for the compiler, ended by NULL; or NULL */
 };
@@ -61,8 +61,8 @@ int compile_run(struct compiler *c, const struct compile_request *rq, struct com
 /* Accepts known GPUs (sm_75 to sm_121) and future ones (sm_122 to sm_200), from sm_90 on also with
  * a suffix a or f. The compiler may still refuse the architecture. */
 int compile_check_arch(const char *arch, struct err *err);
-/* With these functions, several compiles can run at the same time. The ticket's descriptor becomes
- * readable when the compile is done. compile_finish() frees the ticket even if it fails. */
+/* With the next functions, several compiles can run at the same time. The ticket's descriptor
+ * becomes readable when the compile is done. compile_finish() frees the ticket even if it fails. */
 struct compile_ticket;
 int compile_start(struct compiler *c, const struct compile_request *rq, struct compile_ticket **t,
                   struct err *err);

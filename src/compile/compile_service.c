@@ -65,7 +65,7 @@ static struct {
     struct slot slots[MAX_SLOTS];
     struct pch pchs[MAX_PCHS];
     size_t npchs;
-    unsigned jobs, running; /* compiles at the same time: the most, and now */
+    unsigned jobs, running; /* the most compiles at the same time, and how many run now */
     /* The expected memory of a compile. Larger compiles raise it, and others lower it a little. */
     uint64_t child_bytes;
     bool short_of_memory;

@@ -9,8 +9,9 @@
  *
  * Invariants:
  *  1. The service never compiles, and allocates nothing after its start. So all children begin with
- *     the same address space, if ASLR is off (client_program()). NVRTC silently ignores a
- *     precompiled header that was built at another address.
+ *     the same address space, if ASLR is off. (client.c switches ASLR off if client_program() finds
+ *     a program to start.) NVRTC silently ignores a precompiled header that was built at another
+ *     address.
  *  2. When the client closes the control socket, or the service dies, all children are killed.
  *  3. A child holds no locks but file locks, which Linux releases when the child ends.
  *  4. When the client closes the reply socket of a job, the service cancels the job.
@@ -33,8 +34,8 @@ enum { COMPILE_SERVICE_FD = 3 };
 
 enum compile_job_kind { COMPILE_JOB_NVRTC, COMPILE_JOB_NVCC, COMPILE_JOB_PCH };
 
-/* A message on the control socket, with the request memfd, the result memfd and the reply
- * socket. */
+/* A message on the control socket. It carries three descriptors: the request memfd, the result
+ * memfd and the reply socket. */
 struct compile_job_spec {
     uint32_t magic;
     uint32_t kind;
@@ -43,7 +44,7 @@ struct compile_job_spec {
     uint64_t heap_bytes;  /* NVRTC's heap with a precompiled header */
     /* The precompiled header to use, or "". If it is missing, the service builds it first. */
     char pch[PCH_PATH_MAX];
-    bool pch_if_ready; /* but if the header is missing, compile without it */
+    bool pch_if_ready; /* if the header is missing, compile without it, and do not build it */
 };
 #define COMPILE_JOB_MAGIC 0x31434e48u
 

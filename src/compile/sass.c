@@ -82,8 +82,8 @@ static const struct {
     {0x150, "RET", SASS_CONTROL},
 };
 
-/* The upper 8 bytes of a load hold its size, in three bits from bit SIZE_SHIFT on. SIZE_128 means
- * 128 bits per thread. */
+/* The upper 8 bytes of a load say how much each thread loads, in three bits from bit SIZE_SHIFT on.
+ * SIZE_128 means 128 bits. */
 enum { OP_NOP = 0x118, OP_LDG = 0x181, SIZE_SHIFT = 9, SIZE_128 = 6 };
 
 static void count(struct sass_kernel *k, enum sass_kind kind)

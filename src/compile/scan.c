@@ -126,9 +126,9 @@ static bool in_list(const char *word, const char *const *list)
     return false;
 }
 
-/* These pragmas change the code. */
+/* Only these pragmas reach the compiler, because they change the code that it generates. */
 static const char *const pragma_kept[] = {"unroll", "nounroll", NULL};
-/* These have effects beyond the candidate's own code. */
+/* The scan rejects these pragmas, because they have effects beyond the candidate's own code. */
 static const char *const pragma_bad[] = {
     "push_macro",       "pop_macro", "poison",  "system_header", "dependency", "include_alias",
     "redefine_extname", "weak",      "comment", "hdrstop",       "no_pch",     "line",
@@ -307,8 +307,8 @@ static int by_name(const void *a, const void *b)
     return order ? order : (x->i > y->i) - (x->i < y->i);
 }
 
-/* Keeps the first of equal names. Sorts them, so that even a hostile source with very many kernels
- * takes little time. */
+/* Keeps the first of equal names. Sorts the names to find equal ones, so that even a hostile source
+ * with very many kernels takes little time. */
 static void drop_repeated_kernels(struct scanner *s)
 {
     struct source_scan *out = s->out;

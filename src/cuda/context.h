@@ -49,7 +49,7 @@ int cu_context_limit(const struct cu_driver *cu, int which, size_t value, struct
 /* Lets the L2 evict the lines that kernels asked it to keep. */
 int cu_l2_reset_persisting(const struct cu_driver *cu, struct err *err);
 
-/* Make a profiler that watches this process start or stop collecting. */
+/* These functions tell a profiler that watches this process to start or to stop collecting. */
 void cu_profiler_start(const struct cu_driver *cu);
 void cu_profiler_stop(const struct cu_driver *cu);
 

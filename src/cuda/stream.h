@@ -18,7 +18,7 @@
 
 #include "cuda/driver.h"
 
-/* Makes a stream, which does not wait for the context's default stream. */
+/* Makes a stream that does not wait for the context's default stream. */
 int cu_stream_create(const struct cu_driver *cu, cu_stream *out, struct err *err);
 /* Makes a stream with the highest priority: its blocks start before waiting blocks of other
  * streams. A driver without priorities makes an ordinary stream. */

@@ -1,5 +1,5 @@
 /*
- * ceilings.h - measures the highest rates that a GPU reaches, with which Hone compares kernels.
+ * ceilings.h - measures the highest rates that a GPU reaches. Hone compares kernels with them.
  *
  *     struct device_ceilings f;
  *     cuda_ceilings(0, "dir", "service.cubin", &f, err);

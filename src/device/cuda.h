@@ -106,15 +106,15 @@ static inline struct cuda *cuda_of(struct device *d)
     return (struct cuda *)d;
 }
 
-/* `rc` is a negated error number of the driver. Both functions set d->lost if the context is no
- * longer usable. Their messages say more than those of src/cuda/. So we pass NULL as `err` to most
- * functions of src/cuda/. */
+/* In the next two functions, `rc` is a negated error number of the driver. Both functions set
+ * d->lost if the context is no longer usable. Their messages say more than those of src/cuda/. So
+ * we pass NULL as `err` to most functions of src/cuda/. */
 
 /* Reports the failure of a driver call that Hone made for its own work. Writes "<what>: <reason>"
  * to err and returns -1. */
 int cuda_fail(struct cuda *d, int rc, struct err *err, const char *what);
-/* Reports an error that the candidate may have caused. Writes the same to err, and returns the
- * candidate's status. */
+/* Reports an error that the candidate may have caused. Also writes "<what>: <reason>" to err, but
+ * returns the candidate's status. */
 enum result_status cuda_blame(struct cuda *d, int rc, struct err *err, const char *what);
 
 #define CUDA_TRY(d, call, err, what)                   \

@@ -101,9 +101,9 @@ static int new_slab(struct cuda *d, uint64_t size, struct cuda_slab **out)
     return 0;
 }
 
-/* Returns how many unused slabs must fit a buffer before it gets one of them; otherwise it gets a
- * new slab. The addresses of its buffers change the time of a short kernel by tens of nanoseconds,
- * so we measure the kernel at many addresses. */
+/* Returns how many unused slabs must fit a buffer of `size` bytes before the buffer gets one of
+ * them; otherwise it gets a new slab. So buffers get many addresses. We want that because the time
+ * of a short kernel depends on the addresses of its buffers, by tens of nanoseconds. */
 static unsigned slabs_wanted(uint64_t size)
 {
     return (unsigned)MIN(MAX((UINT64_C(64) << 20) / size, (uint64_t)SLABS_MIN),

@@ -7,8 +7,8 @@
  *     flush | gate (waits for the host) | event | launches... | event
  *
  * The gate stays closed for at least REST_NS, so that the device rests before each timed call, as
- * for PyTorch baselines (torch_sidecar.py). After GATE_NS it opens by itself, and cuda_time_end()
- * reports no time.
+ * it does before each timed call of PyTorch (torch_sidecar.py). After GATE_NS the gate opens by
+ * itself, and cuda_time_end() reports no time.
  */
 #include <elf.h>
 #include <stdlib.h>

@@ -179,8 +179,9 @@ struct device_ops {
 
     /* `hide` copies a buffer to device memory that no kernel can reach. It fails with ERR_LIMIT if
      * less than `more` bytes would stay free. `show` gives the copy an address; unload all
-     * candidate modules before you call it. `forget` frees the copy. The worker hides outputs of
-     * hide_from bytes or more. If hide_from is 0, it hides none. */
+     * candidate modules before you call it. `forget` gives up the copy, whose memory may then hold
+     * another copy. The worker hides outputs of hide_from bytes or more. If hide_from is 0, it
+     * hides none. */
     uint64_t hide_from;
     int (*hide)(struct device *d, uint64_t addr, uint64_t more, struct device_hidden **out,
                 struct err *err);
@@ -208,7 +209,7 @@ struct device_ops {
     int (*share)(struct device *d, uint64_t addr, uint8_t handle[64], uint64_t *offset,
                  struct err *err);
     void (*health)(struct device *d, struct device_health *out);
-    /* Makes a profiler that watches this process start (`on`) or stop collecting. */
+    /* Tells a profiler that watches this process to start collecting, or to stop if !on. */
     void (*profile)(struct device *d, bool on);
     /* Makes the GPU raise its clocks before the first timed call, and times an empty launch. */
     int (*prepare_timing)(struct device *d, double *empty_launch_ns, struct err *err);

@@ -186,8 +186,8 @@ extern "C" __global__ void hone_compare(const struct compare_rule rule, const vo
 
 /* ---- timing ---------------------------------------------------------------------------------- */
 
-/* Holds the stream for rest_ns and until the host has queued everything. Gives up after
- * limit_ns. */
+/* Holds back the stream until rest_ns have passed and the host has queued everything. Gives up
+ * after limit_ns. */
 extern "C" __global__ void hone_gate(volatile uint64_t *flag, uint64_t epoch, uint64_t rest_ns,
                                      uint64_t limit_ns, volatile uint64_t *gave_up)
 {

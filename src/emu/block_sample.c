@@ -177,7 +177,8 @@ static void draw_pieces(struct alloc *a, uint64_t seed, uint32_t max, struct pie
  * 1. block_sample_choose() chooses the counted sample: clusters whose work is counted for the cost
  *    model.
  *    - If blocks are independent, it draws clusters at random, so that a block cannot know whether
- *      it is in the sample. If they are costly, fewer of them run (SAMPLE_COST in machine.h).
+ *      it is in the sample. If the clusters are costly, fewer of them run (SAMPLE_COST in
+ *      machine.h).
  *    - If blocks may wait for earlier blocks, it takes the first clusters of the grid.
  *    - If blocks wait in loops (block_sample_polls()), they may divide the work at run time. Then
  *      the blocks of a sample would do the work of all blocks. So if such a grid has at most two
@@ -267,7 +268,7 @@ static uint32_t clusters_at_edges(const struct launch *run, uint64_t *rng, uint3
     return n;
 }
 
-/* Appends those of the n clusters in `more` that have not run to run->order. Returns the new length
+/* Appends to run->order those of the n clusters in `more` that have not run. Returns the new length
  * of run->order. Frees `more`. */
 static uint32_t append_clusters(struct launch *run, uint32_t *more, uint32_t n)
 {
@@ -320,9 +321,10 @@ static enum result_status run_some(struct launch *run, uint32_t n, struct err *e
     return launch_run_more(run, run->emu->nthreads, run->chosen_end, err);
 }
 
-/* How many bytes each cluster stored. `n` counts clusters, `idle` those that stored nothing; `sum`
- * and `squares` are over the same clusters. Only `all`, also a sum of bytes, includes the clusters
- * at the edges, which were not drawn at random. */
+/* What the clusters stored, in bytes. `n` is the number of clusters that were drawn at random, and
+ * `idle` of them stored nothing. `sum` adds up the bytes of these n clusters, and `squares` the
+ * squares of their bytes. `all` adds up the bytes of all clusters that ran, also of those at the
+ * edges, which were not drawn at random. */
 struct stored {
     double n, idle, sum, squares, all;
 };
@@ -344,14 +346,15 @@ static struct stored stored_by(const struct launch *run)
     return s;
 }
 
-/* Estimates how many times as many bytes all clusters would store as the clusters that ran. */
+/* Estimates a ratio: the bytes that all clusters would store, divided by the bytes that the
+ * clusters that ran have stored. */
 static double scale_of_sample(const struct launch *run, const struct stored *s)
 {
     return s->all > 0 ? run->nclusters * (s->sum / s->n) / s->all : 1;
 }
 
-/* An upper bound for scale_of_sample(): adds four standard errors, and four clusters for rare
- * blocks that the sample misses. Infinite if too few clusters stored anything. */
+/* Returns an upper bound for scale_of_sample(). It adds four standard errors, and four clusters for
+ * rare blocks that the sample misses. The bound is infinite if too few clusters stored anything. */
 static double bound_of_sample(const struct launch *run, const struct stored *s)
 {
     enum { ENOUGH = 16 };

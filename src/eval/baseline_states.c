@@ -73,9 +73,9 @@ static bool took_part(const struct job *j, uint32_t p)
     return false;
 }
 
-/* Returns whether the worker ran a PyTorch variant in another mode than its own: a worker of an
- * older version runs variants that it does not know in eager mode. The sidecar's message ends with
- * the mode in which it ran. */
+/* Returns whether the worker ran a PyTorch variant in a mode that is not the variant's mode. A
+ * worker of an older version does so: if it does not know a variant, it runs it in eager mode. The
+ * message of the sidecar ends with the mode in which the variant ran. */
 static bool ran_another_mode(const char *name, const char *message)
 {
     const struct torch_variant *v = torch_variant_find(name);

@@ -10,9 +10,9 @@
 
 /*
  * Fills v->baselines, first with the baselines that were rejected before the job ran. If the
- * candidate passes, those of the job follow. We judge these by the calls that the worker verified
- * in this job. A kernel baseline's own earlier verdict does not show that it is right on the data
- * of this job. Sets left_out[p] for each program that is wrong or failed; left_out has
+ * candidate passes, the baselines of the job follow. We judge these by the calls that the worker
+ * verified in this job. A kernel baseline's own earlier verdict does not show that it is right on
+ * the data of this job. Sets left_out[p] for each program that is wrong or failed; left_out has
  * JOB_MAX_PROGRAMS entries.
  */
 void baseline_states(struct verdict *v, const struct check_input *in,

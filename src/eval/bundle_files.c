@@ -197,8 +197,8 @@ static void add_torch(struct bundle_files *p, const struct bundle_files_request 
         add(p, v->name, JOB_MODULE_TORCH)->spec = library_torch_spec(rq->task, v);
 }
 
-/* If cudnn.benchmark may change the time of the task's PyTorch baselines, adds each of them with
- * PyTorch's default settings too. */
+/* If cudnn.benchmark may change the time of the task's PyTorch baselines, adds each of them a
+ * second time, with PyTorch's default settings. */
 static void add_defaults(struct bundle_files *p, const struct bundle_files_request *rq)
 {
     const struct task *t = rq->task;

@@ -116,7 +116,7 @@ static void add_time_calls(struct job_case *c, const struct contender *who,
         return;
     }
     /* The emulator's cost model is deterministic, so one call of each program is enough. Times may
-     * depend on the data, so all programs get the same. */
+     * depend on the data, so all programs get the same data. */
     if (o->emu) {
         const uint32_t modelled = JOB_CALL_TIMED | JOB_CALL_BLOCK_SAMPLE | JOB_CALL_COUNT;
         for (uint32_t p = 0; p < c->nprograms; p++)
@@ -231,8 +231,8 @@ static int add_case(struct case_set *out, const struct task *t, const struct tas
     struct shape *s = arena_alloc(a, sizeof *s);
     if (draw(s, t, w, o, seed, a, err) < 0)
         return -1;
-    /* An input's "init" may list several values. The workloads use them in turn, and the seed
-     * decides which comes first: no kernel can know its value. */
+    /* An input's "init" may list several values. The workloads use them in turn. The seed decides
+     * which value comes first, so that no kernel can know which value it gets. */
     s->turn += mix(o->seed, 11, 0) >> 32;
     const char *name = arena_printf(a, "%s:%u", workload_role_name(w->role), index);
     if (o->emu && timed && total_bytes(s) > emu_max_time_bytes) {
@@ -343,8 +343,8 @@ bool cases_time_any(const struct task *t, const struct case_options *o)
 
 /* Adds cases with precision data (precision.h). ROLE_SMOKE gets two at its first shape: one with
  * few terms in each sum, one with inputs so small that an epsilon of the task matters. ROLE_CHECK
- * gets one with few terms for each timed shape, on the emulator only for the first. `index` is the
- * number of the first added case. */
+ * gets a case with few terms for each timed shape; on the emulator, only for the first timed shape.
+ * `index` is the number of the first added case. */
 static int add_precision_cases(struct case_set *out, const struct task *t, enum workload_role role,
                                unsigned index, const struct contender *who,
                                const struct case_options *o, struct arena *a, struct err *err)

@@ -397,7 +397,8 @@ static void submit_run(struct evaluator *e, struct evaluation *a)
         err_set(&err, ERR_ENV, "ncu was not found");
         goto broken;
     }
-    /* If the device is a GPU, the emulator's bundles run on this machine. Else --on says where. */
+    /* If the device is a GPU, bundles for the emulator run on this machine. For all other bundles,
+     * --on says where they run. */
     a->sched = on_emu && e->cuda ? e->local : under && e->one_gpu ? e->one_gpu : e->main;
     if (sched_submit(a->sched, a->dir.path, a->job.limits.wall_ns, under, &a->sched_ticket, &err) <
         0)
@@ -644,7 +645,7 @@ static void key_of_baseline(const struct evaluator *e, const struct task *t, con
 }
 
 /* Begins to judge a baseline, unless its verdict is known or under way. On a GPU this leaves out
- * the timed shapes, because each job that times the baseline verifies it there. */
+ * the timed shapes, because each job that times the baseline verifies it at these shapes. */
 static int begin_baseline(struct evaluator *e, const struct task *t, const char *source,
                           uint64_t call_ns, const char *key, struct err *err)
 {

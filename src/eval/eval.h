@@ -40,9 +40,9 @@ struct eval_target {
  * sheet for its modelled times. */
 int evaluator_target(const struct eval_options *o, struct eval_target *out, struct err *err);
 const char *evaluator_device(const struct evaluator *e);
-/* Returns the name of the GPU that runs candidates: that of its data sheet or, if Hone has none,
- * the GPU's own name. For the emulator or a GPU of another machine, returns the name of the data
- * sheet in use. */
+/* Returns the name of the GPU that runs candidates: the name of its data sheet or, if Hone has no
+ * data sheet for it, the GPU's own name. For the emulator or a GPU of another machine, returns the
+ * name of the data sheet in use. */
 const char *evaluator_gpu(const struct evaluator *e, struct arena *a);
 
 /* Call it before you submit candidates derived from this source: it makes their compiles faster.

@@ -32,7 +32,7 @@ void library_program(const struct library_gemm *g, const struct shape *s, struct
  * precision, program (docs/worker.md). The task must have the key `torch`. The caller frees the
  * text. */
 char *library_torch_spec(const struct task *t, const struct torch_variant *v);
-/* Returns such a spec for a user's own program. A text of JOB_MAX_SPEC bytes was cut off. */
+/* Returns such a spec for a user's own program. If it has JOB_MAX_SPEC bytes, it was cut off. */
 char *library_program_spec(const struct task *t, const char *source);
 /* Returns such a spec for a task whose reference is in Python: its program is the reference. */
 char *library_reference_spec(const struct task *t);

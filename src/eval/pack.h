@@ -21,8 +21,8 @@ struct pack_module {
     const char *spec;            /* torch program or library call; NULL for kernels */
 };
 
-/* Writes the files of all kernel modules, and job.bin, to `dir`. Sets the files in job->modules.
- * job->cases must be complete. */
+/* Writes the files of all kernel modules, and job.bin, to `dir`. Sets the names of these files in
+ * job->modules. job->cases must be complete. */
 int pack_write(const char *dir, struct job *job, const struct pack_module *parts, struct arena *a,
                struct err *err);
 int pack_add(const char *dir, const char *name, const void *data, size_t len, struct err *err);

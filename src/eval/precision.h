@@ -19,8 +19,8 @@
 struct precision_data;
 
 /* Finds the inputs to make thin: zero at all but a few places (graph/thin.h). Returns NULL if there
- * are none, or if the task does not compute in float32 or has no graph. Sums count only if `code`
- * could compute less precisely than float32. */
+ * are none, or if the task does not compute in float32 or has no graph. For a task with sums but no
+ * products, returns NULL unless `code` could compute less precisely than float32. */
 const struct precision_data *precision_data_find(const struct task *t, const struct compiled *code,
                                                  struct arena *a);
 /* Finds the inputs to scale so that epsilons matter (graph/near_epsilon.h) at the shape of w.

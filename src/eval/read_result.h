@@ -12,8 +12,9 @@
 /*
  * The bundle in `dir` was made for `job`; `d` says how the worker ended. If the worker wrote no
  * result, reads progress.bin, which says how far it came. Then r->status is RESULT_MACHINE, which
- * does not count against the candidate. If a call exceeds its time limit, the worker still writes a
- * result. Returns -1 if neither file can be read, or if the file does not fit the job.
+ * does not count against the candidate. This is not the case of a call that exceeds its time limit:
+ * after such a call, the worker still writes a result. Returns -1 if neither file can be read, or
+ * if the file does not fit the job.
  */
 int read_worker_result(struct result *r, const struct sched_done *d, const char *dir,
                        const struct job *job, struct arena *a, struct err *err);

@@ -17,7 +17,7 @@ static bool is_letter(char c)
     return isalnum((unsigned char)c) || c == '_';
 }
 
-/* Whether the word "run" occurs. */
+/* Returns whether the word "run" occurs in s. */
 static bool names_run(const char *s)
 {
     for (const char *p = s; (p = strstr(p, "run")); p += 3)
@@ -51,7 +51,7 @@ int torch_program_read(const char *path, struct torch_program *out, struct arena
     if (rc < 0 && err->kind == ERR_LIMIT)
         err->kind = ERR_INPUT; /* the file is at fault, not the machine */
     if (rc == 0) {
-        size_t mark = str_starts(text.buf, "\xef\xbb\xbf") ? 3 : 0; /* some editors write it */
+        size_t mark = str_starts(text.buf, "\xef\xbb\xbf") ? 3 : 0; /* a byte order mark */
         size_t len = text.len - mark;
         *out = (struct torch_program){arena_strdup(a, slash ? slash + 1 : path),
                                       arena_strndup(a, text.buf + mark, len)};

@@ -219,9 +219,10 @@ static bool is_division(const struct formula *f)
                                         str_eq(f->op, "cdiv") || str_eq(f->op, "align"));
 }
 
-/* Whether the operation is printed as a call of a helper. In C, a helper does each operation that
- * may fail. In Python, a helper does a division whose divisor may be 0 or less, and a / or % of a
- * number that may be negative: there Python rounds down, but C rounds towards zero. */
+/* Returns whether the operation is printed as a call of a helper. In C, a helper does each
+ * operation that may fail. In Python, a helper does a division whose divisor may be 0 or less, and
+ * a / or % of a number that may be negative: there Python rounds down, but C rounds towards
+ * zero. */
 static bool needs_call(const struct formula *f, enum export_lang lang)
 {
     if (f->kind != FORMULA_APPLY || f->real)
@@ -300,7 +301,7 @@ static int logic_level(const struct formula *operand, const struct formula *in, 
     return and_in_or && !python ? 3 : level;
 }
 
-/* Whether the formula is always True or False in Python. `3 and 5` is not: it is 5. */
+/* Returns whether the formula is always True or False in Python. `3 and 5` is not: it is 5. */
 static bool is_bool(const struct formula *f)
 {
     int level = precedence(f);

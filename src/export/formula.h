@@ -4,9 +4,9 @@
  *     const struct formula *f = formula_of(expr, &scope, &arena);
  *     formula_print(&sb, f, &scope, FORMULA_VALUE);           "cdiv(N, 128)"
  *
- * Both languages get infix text; the C is also C++. In C an operation that may overflow, or divide
- * by a number that is not positive, becomes a checked call. formula_of() knows from the bounds of
- * the names which operations are safe.
+ * Both languages get infix text; the C text is also C++. In C an operation that may overflow, or
+ * divide by a number that is not positive, becomes a checked call. formula_of() knows from the
+ * bounds of the names which operations are safe.
  */
 #ifndef EXPORT_FORMULA_H
 #define EXPORT_FORMULA_H

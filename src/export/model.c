@@ -111,8 +111,8 @@ static void find_bounds(struct export_model *m)
 
 /* ---- axes ------------------------------------------------------------------------------------ */
 
-/* Whether the formula can be solved for `axis`. It must apply only + - * and neg to `axis`, and
- * multiply it only by factors of at least 1. All other axes in it must be known. */
+/* Returns whether the formula can be solved for `axis`. It must apply only + - * and neg to `axis`,
+ * and multiply it only by factors of at least 1. All other axes in the formula must be known. */
 static bool solvable(const struct export_model *m, const struct formula *f, size_t axis,
                      const bool *known)
 {

@@ -48,7 +48,7 @@ struct export_model {
     int64_t *lo, *hi;               /* the bounds of each name that expressions use */
     int64_t *tested_lo, *tested_hi; /* the range of each axis in the task's workloads */
     struct axis_rule *axes;
-    size_t *axis_order; /* each axis after those that its rule needs */
+    size_t *axis_order; /* all axes; each comes after the axes that its rule needs */
 };
 
 int export_model_init(struct export_model *m, const struct export_source *in, struct err *err);

@@ -67,7 +67,7 @@ int origin_class(struct export_model *m, const char **name, struct err *err)
     return rc;
 }
 
-/* The path of a tensor in the module's state, or NULL. */
+/* Returns the path of a tensor in the module's state, or NULL. */
 static const char *path_of(const json_t *map, const char *tensor)
 {
     const char *path;
@@ -86,7 +86,8 @@ bool origin_is_updated(const struct export_model *m, const char *input)
     return updated;
 }
 
-/* A path of the state as an expression: "net.0.weight" becomes self.net._modules["0"].weight. */
+/* Returns a path of the state as a Python expression: "net.0.weight" becomes
+ * self.net._modules["0"].weight. */
 static const char *state_text(struct export_model *m, const char *path)
 {
     struct strbuf sb = STRBUF_INIT(4096);
@@ -146,7 +147,7 @@ static void add_forward(struct export_model *m, const json_t *origin, const char
     strbuf_release(&list);
 }
 
-/* The module was imported with the sizes of the first timed workload. */
+/* Appends the sizes with which the module was imported: those of the first timed workload. */
 static void add_sizes(struct export_model *m, struct strbuf *out)
 {
     const struct task *t = m->in.task;

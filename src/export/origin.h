@@ -23,7 +23,7 @@
 /* Sets *name to the class of the module that the task was imported from, or to NULL if the task did
  * not come from a module. Fails if a part of `origin` does not fit the task; err says which. */
 int origin_class(struct export_model *m, const char **name, struct err *err);
-/* Whether forward() changes this buffer of the module. */
+/* Returns whether forward() changes this buffer of the module. */
 bool origin_is_updated(const struct export_model *m, const char *input);
 /* Appends `class NAME`. Its forward() calls the Python function `call` with the task's inputs, and
  * needs _reference_space() (torch_module_reference.py.in). Call origin_class() first: it must have

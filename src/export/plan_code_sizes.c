@@ -109,8 +109,8 @@ static void constraint(struct plan_code *c, const struct formula *f, const char 
     code_line(c, "    _refuse(\"%s\"%s)", code_text(c, text), named_values(c, f));
 }
 
-/* Whether Python can evaluate the formula for fake tensors. These have no address, and their sizes
- * may be symbols, which have no bit_length(). */
+/* Returns whether Python can evaluate the formula for fake tensors. These have no address, and
+ * their sizes may be symbols, which have no bit_length(). */
 static bool serves_fake_tensors(const struct formula *f)
 {
     if (!f)

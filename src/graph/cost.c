@@ -15,8 +15,8 @@ struct census {
     bool permutes;
 };
 
-/* Returns whether v broadcasts its operand a. Of the views, only an expand does. A reshape from [R]
- * to [R, 1], for example, does not, although value_repeats() is true for it. */
+/* Returns whether v broadcasts its operand `a`. Of the views, only an expand broadcasts. A reshape
+ * from [R] to [R, 1], for example, does not, although value_repeats() is true for it. */
 static bool broadcasts(const struct value *a, const struct value *v)
 {
     bool may = op_row(v->op)->kind == OPK_ELEMENTWISE || v->op == OP_EXPAND;
@@ -162,7 +162,7 @@ static bool is_index(const struct value *v, uint32_t from_last)
 }
 
 /* Does v compare the column index with the row index, as the masks of triu and tril do? If v
- * has the form "row - column < k", *k becomes k, else 0. */
+ * has the form "row - column < NUMBER", *k becomes that number, else 0. */
 static bool compares_indices(const struct value *v, double *k)
 {
     bool is_order = v->op == OP_LT || v->op == OP_LE || v->op == OP_GT || v->op == OP_GE;
@@ -252,8 +252,8 @@ const struct dim *graph_flops(struct graph *g)
 
 /* ---- bytes ----------------------------------------------------------------------------------- */
 
-/* Returns how many elements of operand k the operation v reads at most, if `read` elements of v are
- * read. For `read` and for the result, NULL means all. */
+/* If `read` elements of v are read: how many elements of its operand number k does the operation v
+ * read at most? For `read` and for the result, NULL means all. */
 static const struct dim *read_through(struct graph *g, const struct value *v, uint32_t k,
                                       const struct dim *read)
 {

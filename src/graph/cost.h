@@ -8,8 +8,8 @@
  * Values that no output needs are ignored. The main operations are products, convolutions,
  * attentions, recurrent layers, norms, softmaxes, scans, gathers and losses. The first rule that
  * fits gives the class:
- *  - A graph with several main operations is a chain. So is a graph that has a product,
- *    convolution, attention or recurrent layer, and also a reduction.
+ *  - A graph with several main operations is a chain. So is a graph that has a reduction besides a
+ *    product, convolution, attention or recurrent layer.
  *  - A single main operation gives the class: a convolution makes the graph a CLASS_CONV, for
  *    example. A recurrent layer counts as a scan, a loss as a reduction.
  *  - A graph with reductions is a norm if a reduction's result is broadcast back to a larger value;

@@ -470,7 +470,7 @@ const struct dim *dim_parse(struct dim_pool *p, const char *text, struct err *er
     const struct dim *d =
         expr_fold(e, &(struct expr_fold){
                          .number = fold_number, .name = fold_name, .apply = fold_apply, .ctx = p});
-    if (!d) { /* expr_fold() refuses && || ?: here */
+    if (!d) { /* expr_fold() refuses the operators &&, || and ?: here */
         struct atom *t = arena_alloc(p->arena, sizeof *t);
         *t = (struct atom){.kind = ATOM_TEXT, .expr = e};
         t->key = arena_printf(p->arena, "(%s)", text);

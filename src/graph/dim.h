@@ -24,14 +24,14 @@
 #include "base/vec.h"
 
 struct dim {
-    /* For launch plans: the text that dim_parse() read if it made this size, else the key. */
+    /* For launch plans: if dim_parse() made this size, the text that it read, else the key. */
     const char *text;
     bool is_number;
     int64_t value;
     const char *key;              /* the canonical form as text */
-    const struct dim_term *terms; /* of the sum (dim.c) */
+    const struct dim_term *terms; /* the n terms of the sum (dim.c) */
     size_t n;
-    const struct dim *fixed; /* with defined names replaced; see dim_same() */
+    const struct dim *fixed; /* this size with defined names replaced; see dim_same() */
 };
 
 struct dim_pool {
@@ -49,12 +49,13 @@ void dim_pool_release(struct dim_pool *p);
 /* Records that name number i equals d. Sizes keep the name, but their member `fixed` has d instead.
  * Returns false if the name is defined already, or if d contains it. */
 bool dim_define(struct dim_pool *p, size_t i, const struct dim *d);
-/* Uses a constraint "NAME == SIZE". Returns false for others, or if dim_define() does. */
+/* Uses a constraint "NAME == SIZE". Returns false for other constraints, or if dim_define() returns
+ * false. */
 bool dim_define_by(struct dim_pool *p, const char *constraint);
 
 /* Uses a constraint "SIZE % NUMBER == 0". SIZE is a name, or a name plus a number. NUMBER is a
- * number of at least 2, or a name that is defined as one. After "C % 8 == 0", dim_same() knows that
- * 8*(C/8) is C. Returns false for other constraints, or if the name is defined already. */
+ * number of at least 2, or a name defined as such a number. After "C % 8 == 0", dim_same() knows
+ * that 8*(C/8) is C. Returns false for other constraints, or if the name is defined already. */
 bool dim_divide_by(struct dim_pool *p, const char *constraint);
 /* Copies the definitions of names. Both pools must have the same names. */
 void dim_take_values(struct dim_pool *to, const struct dim_pool *from);

@@ -417,8 +417,8 @@ static int rule_matmul(struct infer *x)
     return 0;
 }
 
-/* Checks that the list has one entry for each of the n spatial axes. If there is no list, makes one
- * of n entries `usual`. Each entry must be at least `least`. */
+/* Checks that the list has one entry for each of the n spatial axes. If there is no list, makes a
+ * list whose n entries are all `usual`. Each entry must be at least `least`. */
 static int spatial_ints(const struct infer *x, const char *name, uint32_t n, int64_t usual,
                         int64_t least)
 {
@@ -466,7 +466,7 @@ static const struct dim *conv_size(const struct infer *x, uint32_t i)
     return dim_add(p, dim_div(p, size, dim_number(p, attr_at(x, "stride")->ints[i])), one);
 }
 
-/* Are both sizes numbers, and is a not a multiple of b? */
+/* Returns whether both sizes are numbers, but `a` is not a multiple of b. */
 static bool leaves_rest(const struct dim *a, const struct dim *b)
 {
     const struct dim *p = a->fixed, *q = b->fixed;

@@ -70,7 +70,8 @@ static double terms(const struct search *x, const struct value *v)
     return count(x, w) / elements(x, &w->shape[v->op == OP_CONV ? 0 : 1], 1);
 }
 
-/* Returns the spread of a sum of n products of an element of a and an element of b. */
+/* Returns the spread of a sum of n products. Each multiplies an element of `a` by an element of
+ * b. */
 static struct spread times(struct spread a, struct spread b, double n)
 {
     return (struct spread){n * a.mean * b.mean,

@@ -24,7 +24,7 @@ struct near_epsilon_input {
 
 struct near_epsilon {
     int *bits;      /* one for each input, 0 or negative: the input must be multiplied by 2^bits */
-    uint32_t found; /* for how many epsilons inputs are scaled */
+    uint32_t found; /* number of epsilons for which inputs are scaled */
 };
 
 /* `inputs` and `scalars` have an entry for each of the graph's inputs and scalars, in order.

@@ -30,7 +30,7 @@ enum op_kind {
     OPK_REDUCTION,   /* removes axes, or keeps them with size 1 */
     OPK_SOFTMAX,     /* along one axis */
     OPK_SCAN,        /* along one axis */
-    OPK_NORM,        /* along the last axes; normalize along one axis */
+    OPK_NORM,        /* along the last axes; OP_NORMALIZE: along one axis */
     OPK_PRODUCT,     /* of matrices */
     OPK_CONV,
     OPK_ATTENTION,
@@ -70,7 +70,8 @@ struct value {
     enum graph_op op;
     enum dtype dtype;
     /* The value is computed from Python numbers only. Beside a tensor, it sets the dtype of a
-     * result only if its kind is higher. The kinds, from low to high: bool, integer, float. */
+     * result only if its kind is higher than the tensor's. The kinds, from low to high: bool,
+     * integer, float. */
     bool weak;
     uint32_t rank;
     const struct dim *shape[GRAPH_MAX_RANK];
@@ -119,7 +120,7 @@ bool value_flag(const struct value *v, const char *name);
 /* If v is an OP_NUMBER or the negation of one, sets *out to the number and returns true. */
 bool value_is_number(const struct value *v, double *out);
 bool value_same_shape(const struct value *a, const struct value *b);
-/* Is some element of a repeated when a is broadcast to the shape of v? */
+/* If `a` is broadcast to the shape of v, is some element of `a` repeated? */
 bool value_repeats(const struct value *a, const struct value *v);
 bool attr_same(const struct attr *a, const struct attr *b);
 

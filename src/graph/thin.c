@@ -113,8 +113,9 @@ static struct thin_input *of(const struct graph *g, struct thin *t, const struct
     BUG("an input that the graph does not list");
 }
 
-/* Makes the input of the first possible of n sources thin. Returns false if none is possible. An
- * input that is thin along other dimensions is not possible: it gets only one set of dimensions. */
+/* Chooses the first possible one of n sources, and makes its input thin. Returns false if none is
+ * possible. An input that is already thin along other dimensions is not possible: it gets only one
+ * set of dimensions. */
 static bool thin_one(const struct graph *g, struct thin *t, const struct source *s, size_t n)
 {
     for (size_t i = 0; i < n; i++) {

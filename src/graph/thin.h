@@ -18,7 +18,7 @@
 
 struct thin_input {
     uint32_t dims; /* bit d: the input is thin along dimension d */
-    int scale;     /* by a power of two: 1 = may be multiplied, -1 = may be divided, 0 = neither */
+    int scale;     /* 1 = Hone may multiply by a power of two, -1 = it may divide, 0 = neither */
 };
 
 struct thin {

@@ -13,7 +13,7 @@
 
 #define MAX_LINES_BYTES (64u << 20)
 #define MAX_WORKLOADS 4096
-#define MAX_DEPTH 6 /* of folders */
+#define MAX_DEPTH 6 /* levels of folders below workloads/ that are searched */
 
 /* ---- where things are ------------------------------------------------------------------------ */
 

@@ -18,7 +18,7 @@
 
 #define MAX_TRACES 4
 #define MAX_SHAPES 3       /* in prove_tolerance() */
-#define MAX_FLOPS 20000000 /* of a shape after the first */
+#define MAX_FLOPS 20000000 /* most flops of a shape after the first */
 /* If the tolerance is too loose, Hone chooses sizes with more elements in each variance:
  * LEAST_STATISTICS times as many, but at most MOST_STATISTICS. */
 enum { LEAST_STATISTICS = 16, MOST_STATISTICS = 64 };

@@ -16,7 +16,7 @@
  *  3. Hone checks the task as `hone task check` does. Unless the trace was recorded earlier, Hone
  *     also runs the module in PyTorch and compares the results with those of the oracle, the
  *     compiled reference. They must agree within the tolerance. If the module can compute in
- *     double, they must agree within a thousandth of it.
+ *     double, they must agree within a thousandth of the tolerance.
  *  4. Hone runs the reference with random rounding, to see that the tolerance is neither too narrow
  *     nor too wide (graph/tolerance/prove.h).
  */
@@ -41,7 +41,7 @@ struct import_report {
     /* The largest |PyTorch - oracle| / max(|oracle|, rms of the oracle's output), in double if the
      * module can; 0 if not compared. */
     double largest;
-    /* The largest error of random rounding / the tolerance. */
+    /* The largest error of random rounding, divided by the tolerance. */
     double rounding;
     double seconds;
     size_t axes; /* how many axes may vary */

@@ -24,7 +24,8 @@ struct definition_request {
     /* `sizes` and `scalars` are meant for all definitions of a data set. Names that this definition
      * does not have are ignored. */
     bool in_set;
-    /* A file with an earlier trace to use, and a file to write the trace to (trace.h); or NULL. */
+    /* `recorded` is a file with an earlier trace to use, `record` a file to write the trace to
+     * (trace.h). Each may be NULL. */
     const char *recorded, *record;
 };
 

@@ -3,8 +3,8 @@
  * traced, for example because it loops over `.item()`.
  *
  * The task is the definition itself with Hone's keys added. Its reference stays in Python: after
- * the candidate has run, the sidecar computes the truth in double. Hone does not see the
- * reference's operations, so it uses the tolerance of FlashInfer-Bench.
+ * the candidate has run, a PyTorch process (worker/sidecar.h) computes the truth in double. Hone
+ * does not see the reference's operations, so it uses the tolerance of FlashInfer-Bench.
  */
 #ifndef IMPORT_PYTHON_TASK_H
 #define IMPORT_PYTHON_TASK_H

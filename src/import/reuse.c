@@ -188,8 +188,8 @@ static int write_report(const char *dir, const struct import_report *r, struct e
 /* ---- the import ------------------------------------------------------------------------------ */
 
 /* Removes an old folder `to`, and renames the folder `from` to `to`. If another process puts its
- * folder there in between, that folder stays, because it holds the same task. Then removes `from`
- * instead. */
+ * folder there in between, that folder stays, because it holds the same task. In this case removes
+ * `from`. */
 static int move_in_place(const char *from, const char *to, struct err *err)
 {
     dir_remove(to, NULL);

@@ -58,8 +58,8 @@ RECORD_LINES: dict[str, Any] = (
     else {})  # fmt: skip
 
 
-# How PyTorch writes larger operations with simpler ones. By default it keeps the operations whole
-# that are listed here by name.
+# PyTorch's rules that write larger operations with simpler ones. Its default rules leave out the
+# operations that are listed here by name.
 DECOMPOSITIONS = {
     **core_aten_decompositions(),
     **get_decompositions([
@@ -267,8 +267,8 @@ class Source:
         return data.decode()
 
     def line_of_assignment(self, name: str) -> int:
-        """The line that assigns to self.NAME outside of a constructor, else the first that calls a method of
-        it, such as self.NAME.append(); 0 if there is none."""
+        """The line that assigns to self.NAME outside of a constructor, else the first line that calls a
+        method of self.NAME, such as self.NAME.append(); 0 if there is no such line."""
         called = 0
         for function in ast.walk(self.tree):
             if not isinstance(function, ast.FunctionDef) or function.name == "__init__":
@@ -302,7 +302,7 @@ class Captured(NamedTuple):
 
 
 class IntOrSize(type):
-    """A stand-in for `int` in isinstance(hidden_size, int)."""
+    """A stand-in for `int` in isinstance(hidden_size, int). To it, a symbol is an integer too."""
 
     def __instancecheck__(cls, x: Any) -> bool:
         return isinstance(x, (int, torch.SymInt))
@@ -2156,7 +2156,7 @@ class Translation:
         return x, list(range(rank, rank + n))
 
     def extra(self, size: Any, pad: int, kernel: int, step: int, dilation: int) -> int:
-        """How much more padding behind the input ceil_mode needs. It must not depend on sizes."""
+        """How much more padding ceil_mode needs behind the input. It must not depend on sizes."""
         s = self.fixed(size, "the padding of a pooling with ceil_mode")
         span = s + 2 * pad - dilation * (kernel - 1) - 1
         more = -(-span // step) * step - span
@@ -2661,7 +2661,8 @@ def beyond(t: torch.Tensor, low: Any, high: Any) -> dict[str, Any]:
 # ---- the program -----------------------------------------------------------------------------
 
 
-LARGEST_FILL = 1 << 26  # if the tensors have more elements, they are made for real at small() sizes
+# If the tensors have more elements together, they are made for real only at small() sizes.
+LARGEST_FILL = 1 << 26
 
 
 def small(sizes: dict[str, int]) -> dict[str, int]:
@@ -2799,7 +2800,8 @@ sys.meta_path.insert(0, ModulesBeside())
 
 
 def with_modules(source: Source, text: str) -> str:
-    """The text of the user's file with the modules beside it, after its docstring and __future__."""
+    """The text of the user's file. The modules beside it are inserted after its docstring and its
+    imports from __future__."""
     beside = modules_beside(source)
     if not beside:
         return text
@@ -2868,10 +2870,12 @@ def baseline(
         return text + head + f"    return {made if captured.is_plain else f'flat({made})'}\n"
     names = [(n, task_name(n)) for n, _ in captured.parameters]
     held = "".join(f"        {n!r}: {t},\n" for n, t in names if t in taken)
-    # A task's tensors are its inputs, then its outputs: a changed input comes before the results.
+    # A task lists its inputs before its outputs. So an input that forward changes comes before the
+    # results.
     updated = "".join(f"held[{n!r}], " for n in captured.changed if task_name(n) in taken)
     made = "".join(f", held[{n!r}]" for n in captured.changed if task_name(n) not in taken)
-    # Tensors that the results do not need still take part in forward: they follow the inputs' dtype.
+    # Tensors that the results do not need still take part in forward, so they must have the dtype of
+    # the inputs.
     tensors = {**dict(captured.inputs), **{task_name(n): t for n, t in captured.parameters}}
     like = next((n for n in taken if tensors[n].dtype.is_floating_point), None)
     rest = ""

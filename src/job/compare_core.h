@@ -41,7 +41,7 @@ struct compare_rule {
     uint32_t poisoned; /* the output held poison before the call */
 };
 
-/* zero_ratio is the ratio if the kernel had given 0. err2 is the squared error. */
+/* zero_ratio is what `ratio` would be if the kernel had given 0. err2 is the squared error. */
 struct compare_elem {
     double ratio, zero_ratio, abs_err, err2, ideal2;
     int bad, unwritten;

@@ -176,7 +176,7 @@ GEN_FN int32_t gen_bell(uint32_t x)
     return (int32_t)((s << 21) + low - (1020u << 21) - (1u << 20));
 }
 
-/* Uniform. `span` is at most 2^53. */
+/* Returns a uniformly distributed integer below `span`, which is at most 2^53. */
 GEN_FN uint64_t gen_below(uint32_t x, uint64_t span)
 {
     uint64_t hi = span >> 32, lo = span & 0xffffffffu;
@@ -273,7 +273,8 @@ GEN_FN uint64_t gen_special_bits(int t, int special, uint32_t x)
     }
 }
 
-/* Returns which entry of gen_spec.special the element has whose random word is x, -1 for none. */
+/* x is the random word of an element. Returns which entry of gen_spec.special the element has, or
+ * -1 for none. */
 GEN_FN int gen_special_of(const struct gen_spec *s, uint32_t x)
 {
     for (int k = 0; k < 2; k++) {

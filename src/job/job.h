@@ -185,7 +185,7 @@ struct job_call {
  */
 struct job_timing {
     uint32_t min_calls, max_calls; /* max_calls 0: no timing */
-    uint32_t verify;               /* random calls of the candidate to verify */
+    uint32_t verify;               /* how many calls of the candidate to verify, at random */
     double target_rel;
     uint64_t seed;
     bool warm_l2;

@@ -97,7 +97,7 @@ struct result_compare {
     uint32_t nexamples;
     uint64_t *example_elem;
     double *example_got, *example_want;
-    const char *pattern; /* of the bad elements, in words; may be "" */
+    const char *pattern; /* the pattern of the bad elements, in words; may be "" */
 };
 
 /* A call that ran all its blocks must write at least this share of each output. It is below 1,

@@ -5,7 +5,8 @@
 
 #include "base/util.h"
 
-/* The mode max-autotune times dozens of kernels for each product and convolution. */
+/* The mode max-autotune times dozens of kernels for each product and convolution, so its first call
+ * may take longer. */
 const struct torch_variant torch_variants[TORCH_VARIANTS] = {
     {.name = "torch", .mode = "eager", .by_task = true, .first_call_s = 300},
     {.name = "torch.compile", .mode = "compile", .by_task = true, .first_call_s = 300},

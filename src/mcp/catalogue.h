@@ -9,7 +9,8 @@
 
 /* The caller owns the reference. */
 json_t *catalogue_load(void);
-/* Borrowed: name, title, description, inputSchema, ... NULL if there is no such tool. */
+/* Returns the tool's entry with its name, title, description, inputSchema, ..., or NULL if there is
+ * no such tool. The catalogue owns the entry. */
 json_t *catalogue_tool(const json_t *catalogue, const char *name);
 
 /* Knows only the keywords of JSON Schema that schema/mcp.json uses; another keyword is a BUG(). The

@@ -93,7 +93,7 @@ static void add_folder_above(struct path_vec *v, struct arena *mem, const char *
 }
 
 /* Adds the folder of the Python environment. The environment's program python3 is often a symbolic
- * link into another environment. Then adds the folder of that environment too. */
+ * link into another environment. So adds the folder of that environment too. */
 static void add_python(struct path_vec *v, struct arena *mem)
 {
     struct strbuf program = STRBUF_INIT(4096);

@@ -10,7 +10,7 @@
 
 #include "mcp/call.h"
 
-enum { MAX_OPTIMIZATIONS = 4 }; /* at the same time */
+enum { MAX_OPTIMIZATIONS = 4 }; /* most runs at the same time */
 
 struct optimization {
     struct optimization *next;

@@ -25,15 +25,15 @@ struct measure_input {
     const struct ceilings *ceilings; /* NULL = the data sheet */
     enum dtype operand; /* of the task's first input; decides which unit of the GPU counts */
     bool allow_tf32;
-    const bool *left_out; /* per program: report no times; or NULL */
+    const bool *left_out; /* per program: true = report no times; may be NULL */
     /* Share of the task's flops that no algorithm can avoid; 0 = unknown. */
     double least_arithmetic;
     bool float32; /* all float inputs are float32 */
 };
 
 /* Fills v->times, time_ns, speedup, speedup_over and time_is_model, and adds warnings. `speedup`
- * compares with the first baseline that has a time. Contenders that only run beside do not count
- * (job/torch_variants.h). */
+ * compares with the first baseline that has a time. Contenders that only run beside the baselines
+ * (job/torch_variants.h) do not count. */
 void measure_times(struct verdict *v, const struct measure_input *in);
 
 struct tensor_use {

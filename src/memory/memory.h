@@ -29,7 +29,7 @@
 #include "store/store.h"
 
 #define MEMORY_MAX 20000
-#define MEMORY_LINES 10 /* in a prompt */
+#define MEMORY_LINES 10 /* the most lines in a prompt */
 #define MEMORY_POINTS 32
 #define MEMORY_FILE (8u << 20) /* bytes of a file of lessons */
 
@@ -46,7 +46,7 @@ struct memory_run {
     const json_t *facts;
     uint32_t arch;
 };
-/* A candidate, or an idea: a move with its outcome. */
+/* The outcome of a candidate, or an idea. An idea is a move with its outcome. */
 struct memory_outcome {
     /* The built-in author's moves end with a label such as "[softmax 1.0.2]". */
     const char *kind, *move;

@@ -30,7 +30,7 @@
 #include "sys/json.h"
 #include "task/snapshot.h"
 
-/* Smaller gains count as this gain. In ranks, failures do too. */
+/* Smaller gains count as this gain. In ranks, a failure counts as this gain too. */
 #define FAILED_GAIN 0.125
 /* For ranks, a passing point has at least this gain: 20% slower is as bad as 5% slower. */
 #define SLOW_GAIN 0.95
@@ -41,7 +41,7 @@
 
 struct past_run {
     const struct lesson_rec *first;
-    double weight, sum; /* `sum`: the logarithms of its points' gains */
+    double weight, sum; /* `sum`: of the logarithms of its points' gains */
     unsigned points;
 };
 

@@ -28,7 +28,7 @@ struct sig_param {
     bool is_signed;
     bool is_const;      /* pointers only: points to const */
     enum dtype elem;    /* pointers only; DT_NONE if not known */
-    uint32_t elem_size; /* pointers only: bytes; 0 = void or incomplete type */
+    uint32_t elem_size; /* pointers only: bytes of an element; 0 = void or incomplete type */
 };
 
 struct sig {

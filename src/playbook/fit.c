@@ -125,8 +125,8 @@ static bool bind_meaning(const struct playbook *pb, struct meaning *m, struct pb
 
 /* ---- in place -------------------------------------------------------------------------------- */
 
-/* If the task's only output is also an input, returns a copy of the task in which this tensor is
- * two: an input and an output of the same name. Otherwise returns NULL. */
+/* If the task's only output is also an input, returns a copy of the task in which this tensor
+ * occurs twice: as an input and as an output of the same name. Otherwise returns NULL. */
 static json_t *with_update_apart(const json_t *task)
 {
     const json_t *tensors = json_object_get(task, "tensors");

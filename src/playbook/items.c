@@ -137,7 +137,7 @@ static void find_names(struct item *it, const struct part_vec *v)
 
 struct splitting {
     struct token_reader r;
-    struct part_vec parts; /* of the current item */
+    struct part_vec parts; /* tokens of the current item */
     size_t lead;           /* where the item itself begins */
     bool failed;
 };
@@ -181,7 +181,7 @@ static void take_directive(struct splitting *x)
             depth--;
         while (t.kind != TOK_NEWLINE && t.kind != TOK_END)
             t = take(x, true);
-        while (depth > 0 && t.kind != TOK_END) { /* to the next directive */
+        while (depth > 0 && t.kind != TOK_END) { /* skip to the next directive */
             t = take(x, false);
             if (is_last(x, "#"))
                 break;
@@ -190,7 +190,8 @@ static void take_directive(struct splitting *x)
     } while (depth > 0 && !x->failed);
 }
 
-/* Does this declaration end only at a `;`? That of a type does: a name may follow its body. */
+/* Does this declaration end only at a `;`? A type's declaration does, because the name of a
+ * variable may follow the body. */
 static bool needs_semicolon(const struct part_vec *v)
 {
     static const char *const types[] = {"struct", "class", "union", "enum", "typedef", "using"};
@@ -216,7 +217,7 @@ static void take_code(struct splitting *x, struct token t)
             return;
         if (c != '}' || depth || needs_semicolon(&x->parts))
             continue;
-        struct token_reader here = x->r; /* `= {...};` goes on, a function's body does not */
+        struct token_reader here = x->r; /* this '}' may end a function, but not `= {...};` */
         size_t n = x->parts.n;
         if (take(x, false).kind == TOK_PUNCT && is_last(x, ";"))
             return;

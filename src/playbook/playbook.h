@@ -33,7 +33,7 @@ bool playbook_bind(const struct playbook *pb, const json_t *task, uint32_t arch,
 int playbook_expand(const struct playbook *pb, const struct pb_binding *b, const struct pb_point *p,
                     struct strbuf *out, struct err *err);
 /* Writes one kernel file in which each range has its own settings. A table with one range gives the
- * file of playbook_expand(). Also fails if the template's code cannot be there more than once. */
+ * file of playbook_expand(). Also fails if a file cannot hold the template's code several times. */
 int playbook_expand_ranges(const struct playbook *pb, const struct pb_binding *b,
                            const struct pb_ranges *r, struct strbuf *out, struct err *err);
 

@@ -15,7 +15,7 @@ const struct prof_metric prof_metrics[] = {
     {"dram__bytes.sum", F(dram_bytes)},
     {"dram__bytes_read.sum", -1},
     {"dram__bytes_write.sum", -1},
-    /* fills no field, because it also counts traffic between L2 and DRAM */
+    /* lts__throughput fills no field, because it also counts traffic between L2 and DRAM */
     {"lts__throughput" PCT, -1},
     {"lts__t_sectors" PCT, F(l2_pct)},
     {"lts__lts2xbar_cycles_active" PCT, F(l2_pct)},

@@ -29,8 +29,8 @@ struct prof_kernel {
     const char *name;
     const char *source;
     double launches;
-    double time_ns; /* of all its launches */
-    /* Percent of the peak, over time_ns. */
+    double time_ns; /* time of all its launches together */
+    /* The throughput of each unit during time_ns, in percent of the unit's peak. */
     double dram_pct, l2_pct, shared_pct, issue_pct, tensor_pct;
     double fma_pct, alu_pct, sfu_pct, fp64_pct;
     /* The time that latency alone would take, in percent of time_ns; only from the emulator. */
@@ -72,7 +72,7 @@ const char *prof_bound_name(enum prof_bound b);
  * unknown. BOUND_LAUNCH means: a modelled launch takes less than 2 * launch_ns; or a launch under
  * ncu takes less than 1.5 * launch_ns, and no unit is busy. */
 enum prof_bound prof_classify(const struct prof_kernel *k, double launch_ns);
-/* Appends a line for each timed workload with counters: the bottleneck there. */
+/* Appends the bottleneck of each timed workload that has counters, one line each. */
 void prof_verdict_text(struct strbuf *sb, const struct verdict *v, double launch_ns);
 
 #endif

@@ -17,8 +17,8 @@
 #include "task/task.h"
 #include "verdict/verdict.h"
 
-/* `timed_only` leaves out what a fast kernel does not need: ranges of inputs, how the tolerance is
- * applied, and shapes that are only checked. */
+/* `timed_only` leaves out facts that do not help to make a kernel fast: ranges of inputs, how the
+ * tolerance is applied, and shapes that are only checked. */
 void say_task(const struct task *t, bool timed_only, struct strbuf *out);
 json_t *say_task_json(const struct task *t);
 

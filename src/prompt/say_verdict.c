@@ -90,7 +90,8 @@ void say_verdict_short(const struct verdict *v, struct strbuf *out)
         strbuf_addf(out, ", %.0f%% of the roofline", verdict_roofline(v, NULL));
 }
 
-/* Does the text have a number, such as "128" or "1.5"? The digit in a name like "smem0" is none. */
+/* Does the text have a number, such as "128" or "1.5"? Digits in names like "smem0" do not count.
+ */
 static bool has_number(const char *s)
 {
     for (bool name = false; *s; s++) {
@@ -128,7 +129,7 @@ static void say_hidden_failures(const struct verdict *v, struct strbuf *out)
     unsigned hidden = 0, known = 0;
     const char *note = "";
     vec_each (struct verdict_workload, w, &v->workloads) {
-        known += !heldout(w) && !w->ok; /* also if the candidate was not run there */
+        known += !heldout(w) && !w->ok; /* counts shapes at which the candidate did not run, too */
         if (!failed(w) || !heldout(w))
             continue;
         hidden++;

@@ -19,7 +19,7 @@ struct compare_side {
 
 void compare_text(const struct compare_side *a, const struct compare_side *b, struct strbuf *out);
 json_t *compare_json(const struct compare_side *a, const struct compare_side *b);
-/* A candidate with the verdict `pass`, or a baseline that is right. */
+/* Is the side a candidate with the verdict `pass`, or a baseline that is right? */
 bool compare_side_passes(const struct compare_side *s);
 
 #endif

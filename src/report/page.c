@@ -108,8 +108,9 @@ static void shell_word(const char *t, struct strbuf *out)
     strbuf_addc(out, '\'');
 }
 
-/* Returns the path as seen from the working directory. Elsewhere in the user's home it becomes
- * "~/REST", because "../../home/me/REST" would show the user's name. The caller frees it. */
+/* Returns the path relative to the working directory. If it would begin with "../" and lies in the
+ * user's home, returns "~/REST" instead, because "../../home/me/REST" would show the user's name.
+ * The caller frees it. */
 static char *path_to_share(const char *path)
 {
     const char *home = getenv("HOME");

@@ -36,7 +36,7 @@ struct run_summary {
     struct call_rec_vec calls;
     struct event_rec_vec events;
     unsigned judged, passes, failures;
-    /* Failures that are not repairs, and those of them that later repairs turned into a pass. */
+    /* How many failed candidates are not repairs, and how many of these a later repair mended. */
     unsigned failures_entered, failures_repaired;
     unsigned regressions; /* candidates that pass, with the fate "regression" or "on trial" */
     unsigned refused;     /* failures of the kind no_code or rejected */

@@ -25,7 +25,7 @@ struct autoscale {
 };
 
 struct autoscale_seen {
-    unsigned bundles; /* that wait or run */
+    unsigned bundles; /* bundles that wait or run */
     unsigned pending; /* workers that were asked for, but have not begun */
     unsigned running;
 };

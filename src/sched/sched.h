@@ -15,7 +15,7 @@ struct sched;
 
 struct sched_done {
     uint64_t ticket;
-    bool have_result;      /* a killed worker may leave it incomplete */
+    bool have_result;      /* result.bin exists; a killed worker may leave it incomplete */
     bool timed_out;        /* ran longer than sched_submit() allowed */
     int exit_code, signal; /* how the worker ended; signal 0 = none */
     /* How long the bundle took. On this machine, the wait for the GPU does not count. In a spool,

@@ -24,7 +24,7 @@
 
 enum { MAX_GPUS = 64, MAX_DEATHS = 3 };
 #define LOOK_NS UINT64_C(1000000000)  /* time between two readings of workers/W */
-#define BEGIN_NS UINT64_C(2000000000) /* for so long, a new worker counts as ready */
+#define BEGIN_NS UINT64_C(2000000000) /* a new worker counts as ready for this time */
 
 struct slot {
     struct local_starter *owner;

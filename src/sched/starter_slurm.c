@@ -61,7 +61,7 @@ struct slurm_starter {
     uint64_t accepted_ns;
     uint64_t looked_ns; /* 0 = never */
     uint64_t finished;
-    uint64_t every_ns; /* between two runs of squeue */
+    uint64_t every_ns; /* time between two runs of squeue */
     bool seen;
     unsigned blind;
     uint64_t blind_ns; /* when the first of `blind` failures of squeue in a row happened */

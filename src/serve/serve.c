@@ -89,7 +89,7 @@ static enum MHD_Result send_events(struct server *v, struct MHD_Connection *c)
     return rc;
 }
 
-/* Sets the cookie and sends a page that loads "/". A redirect to "/" would not do: if a link on
+/* Sets the cookie and sends a page that loads "/". A redirect to "/" would not work: if a link on
  * another site led here, the browser would not send a SameSite=Strict cookie after the redirect. */
 static enum MHD_Result send_login(struct server *v, struct MHD_Connection *c)
 {

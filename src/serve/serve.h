@@ -30,10 +30,10 @@ struct server_config {
 };
 
 int server_start(struct server **out, const struct server_config *c, struct err *err);
-/* The address with the secret token. Show it only to the user. Do not put it on a command line,
- * where other users of the machine could read it. */
+/* Returns the address with the secret token. Show it only to the user. Do not put it on a command
+ * line, where other users of the machine could read it. */
 const char *server_link(const struct server *v);
-/* Without the token. */
+/* Returns the address without the token. */
 const char *server_address(const struct server *v);
 unsigned server_port(const struct server *v);
 bool server_is_loopback(const struct server *v);

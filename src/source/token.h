@@ -54,7 +54,7 @@ struct token token_next_part(struct token_reader *r);
 char token_peek(struct token_reader *r); /* 0 at the end */
 char token_take(struct token_reader *r);
 bool token_at_end(struct token_reader *r);
-void token_skip_blanks(struct token_reader *r); /* and comments; stops at a newline */
+void token_skip_blanks(struct token_reader *r); /* skips comments too; stops at a newline */
 bool token_is_word_char(char c);
 
 #endif

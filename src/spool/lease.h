@@ -2,8 +2,8 @@
  * lease.h - a worker's side of a spool, a directory where bundles wait for workers on any machine.
  *
  * A worker claims a bundle, runs it, and moves it to done/. Meanwhile it keeps rewriting its file
- * workers/W. Each write is a beat. After a lease without a beat, another process puts the bundle
- * back.
+ * workers/W. Each write is a beat. A lease is the longest time without a beat (30 s, unless the
+ * user sets another). After that time, another process puts the bundle back.
  *
  *     while (...)
  *         if (spool_claim(&w)) {

@@ -14,7 +14,7 @@
 struct spool_item {
     uint64_t seq, tag, nonce;
     uint64_t missing_ns; /* how long it was in no folder */
-    bool seen;           /* by this census */
+    bool seen;           /* the current census has found it */
     char id[SPOOL_ID_MAX];
 };
 

@@ -52,8 +52,8 @@ void spool_run_end(struct spool_run *r);
 void spool_run_id(struct spool_run *r, const char *kind, char id[SPOOL_ID_MAX]);
 /* Moves tmp/ID to todo/. With nonce 0, any result counts. Returns 0 or -errno. */
 int spool_run_put(struct spool_run *r, const char *id, uint64_t nonce, uint64_t tag);
-/* Describes a bundle that has ended in *out, and forgets it. Returns false if there is none. Looks
- * into the spool at most every `every_ns`. */
+/* Takes one bundle that has ended: describes it in *out, and forgets it. Returns false if there is
+ * none. Looks into the spool at most every `every_ns`. */
 bool spool_run_take(struct spool_run *r, uint64_t every_ns, struct spool_taken *out);
 void spool_run_drop(struct spool_run *r, const struct spool_taken *t);
 /* `claim` is the bundle's name in claimed/. Returns false if no worker has the bundle. */

@@ -10,10 +10,10 @@
 
 struct spool_watched {
     char claim[SPOOL_NAME_MAX]; /* without "claimed/" */
-    uint64_t count;             /* of the worker's last beat for this claim; 0 = none */
+    uint64_t count;             /* the counter of the worker's last beat for this claim; 0 = none */
     uint64_t quiet_ns;          /* for how long `count` has not changed */
-    uint64_t missing_ns;        /* how long no listing has had it */
-    bool listed;                /* in the last listing of claimed/ */
+    uint64_t missing_ns;        /* for how long no listing has had the claim */
+    bool listed;                /* the last listing of claimed/ has the claim */
 };
 
 static int by_claim(const void *a, const void *b)

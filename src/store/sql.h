@@ -24,7 +24,7 @@ struct store {
     sqlite3 *db;
     char *path;
     int64_t schema;  /* the schema version of the file, as last read */
-    int lock_fd;     /* while store_run_lock() holds a lock; else -1 */
+    int lock_fd;     /* the file with the lock of store_run_lock(); -1 = no lock */
     uint64_t writes; /* how many writes this handle has made */
     void (*hook)(void *ctx, uint64_t n, bool after); /* see store_set_hook() */
     void *hook_ctx;
@@ -47,8 +47,8 @@ void sql_text(struct stmt *q, const char *v);     /* NULL becomes "" */
 void sql_text_opt(struct stmt *q, const char *v); /* NULL and "" become SQL NULL */
 void sql_blob(struct stmt *q, const void *p, size_t n);
 bool sql_row(struct stmt *q);
-int sql_end(struct stmt *q);   /* after the last row */
-int sql_write(struct stmt *q); /* for a statement without rows */
+int sql_end(struct stmt *q);   /* call it after the last row */
+int sql_write(struct stmt *q); /* runs and ends a statement without rows */
 
 /* These functions return values that JSON can hold, whatever the file contains. Numbers that are
  * not finite become 0, and bytes that are not UTF-8 become '?'. */

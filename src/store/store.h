@@ -60,8 +60,8 @@ struct run_rec {
     const char *reason;
     const char *config; /* JSON */
     const char *source; /* the first author */
-    /* Such as "exec:..., then playbook (best: playbook)". Equal to `source` if no node has an
-     * author. */
+    /* All authors, such as "exec:..., then playbook (best: playbook)". Equal to `source` if no node
+     * has an author. */
     const char *written_by;
     const char *best_author; /* "" if the user gave the best kernel, or there is none */
     int64_t created_ms, updated_ms;
@@ -147,7 +147,7 @@ int store_call_page(struct store *s, int64_t run, const char *role, uint64_t fro
 
 struct verdict_rec {
     uint64_t index;
-    const char *source_sha, *json_sha; /* the source; the verdict's JSON */
+    const char *source_sha, *json_sha; /* blobs with the source and with the verdict's JSON */
     const char *kind;
     double score, time_ns, speedup;
     int64_t at_ms;
@@ -291,7 +291,7 @@ struct lesson_rec {
 };
 VEC_DECL(lesson_rec_vec, struct lesson_rec);
 
-/* Updates gain and time of a lesson that the run has already, unless it was imported. */
+/* Adds a lesson. If the run has it already, updates its gain and time, unless it was imported. */
 int store_lesson_put(struct store *s, const struct lesson_rec *l, struct err *err);
 /* Lists at most `limit` lessons of this class; NULL means all classes. Own lessons come before
  * imported ones. Within each group, new lessons come before old ones. */

@@ -28,7 +28,7 @@ struct kept {
 };
 
 /* Returns the length of the source without the lines at its end that begin with //. Such lines
- * change no verdict. The author `noisy` adds one when it changes nothing else. */
+ * change no verdict. The author `noisy` adds such a line when it changes nothing else. */
 static size_t code_len(const char *source, size_t len)
 {
     for (;;) {

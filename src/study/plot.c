@@ -83,7 +83,7 @@ static void add_arm(const struct study_scores *x, const struct study_arm *arm, c
 
 int study_plot(const struct study *s, struct strbuf *out, struct err *err)
 {
-    /* At least as many as there are arms. */
+    /* There are at least as many colours as arms. */
     static const char *const colours[] = {
         "#1b6ca8", "#0a8754", "#d1495b", "#7b4fa3", "#c77f0a", "#444444", "#2aa1b3", "#a03b7e",
         "#6b8e23", "#8c564b", "#e377c2", "#17becf", "#bcbd22", "#ff7f0e", "#5566dd", "#d62728",

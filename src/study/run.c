@@ -326,8 +326,8 @@ static int learn(struct worker *w, const struct study_task *t, const struct stud
     return rc;
 }
 
-/* Returns the time at which a run may stop, or 0. Only the built-in author with memory has such a
- * goal: 0.5% above its best time without memory. */
+/* Returns the time that a kernel must reach so that the run may stop, or 0. Only the built-in
+ * author with memory has such a goal: 0.5% above its best time without memory. */
 static double goal_of(const struct study_arm *arm, const char *task,
                       const struct study_row_vec *rows)
 {

@@ -46,7 +46,7 @@ struct study_arm {
 };
 extern const struct study_arm study_arms[];
 
-enum { STUDY_SIBLINGS = 4 }; /* for each task */
+enum { STUDY_SIBLINGS = 4 }; /* sibling tasks of each task */
 
 struct study_task {
     const char *name;

@@ -8,7 +8,7 @@
 #include "study/scores.h"
 #include "sys/file.h"
 
-#define STREAM_BOOTSTRAP 7501 /* of study_mean() (base/rng.h) */
+#define STREAM_BOOTSTRAP 7501 /* random numbers of study_mean() (base/rng.h) */
 #define RESAMPLES 2000
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -285,8 +285,8 @@ static uint32_t candidates_to(const struct study_row *r, double goal)
 struct memory_row {
     /* Candidates without memory; runs with memory; runs that never reached the goal. */
     uint32_t without, seeds, never;
-    double with;                 /* mean over the runs with memory */
-    struct study_interval share; /* with memory / without */
+    double with;                 /* candidates with memory: mean over the runs */
+    struct study_interval share; /* candidates with memory / candidates without */
 };
 
 /* Fills *out for a task. Returns false if the study lacks the run without memory or all runs with

@@ -1,5 +1,5 @@
-/* tasks.c - makes the tasks of a study without slow shapes, and their siblings: copies with one
- * axis divided by 2 or 4. */
+/* tasks.c - makes the tasks of a study: copies of tasks, without their slow shapes. Also makes the
+ * siblings of these tasks, in which one axis is divided by 2 or 4. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -67,7 +67,7 @@ static bool divide_axis(json_t *w, int k)
 }
 
 /* Makes a copy of the task in which one axis of each timed shape is shorter, where divide_axis()
- * can divide one. Returns NULL if it can for no shape, or if the copy is not a valid task. */
+ * can divide one. Returns NULL if no shape has such an axis, or if the copy is not a valid task. */
 static struct task *make_sibling(json_t *j, const struct task *like, int k)
 {
     json_t *copy = json_deep_copy(j), *w;

@@ -96,7 +96,7 @@ static int write_and_rename(int fd, const char *tmp, const char *path, const voi
 
 /* Returns whether we must write to `path` directly. We must for a device, a pipe, or a link such as
  * /dev/stdout, because a rename would put a plain file in its place. A rename replaces any other
- * link. If we followed it, a link in a stranger's folder could make us overwrite any file. */
+ * link. If we followed links, one in a stranger's folder could make us overwrite any file. */
 static bool is_device_or_pipe(const char *path)
 {
     struct stat st;

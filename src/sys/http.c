@@ -188,7 +188,7 @@ static size_t on_data(char *data, size_t size, size_t n, void *ctx)
 }
 
 /* If `line` is the header `name`, copies its value to `out`, without the spaces around it, and
- * returns true. `lower`: in lower case. */
+ * returns true. If `lower` is true, the copy is in lower case. */
 static bool take_header(const char *line, size_t n, const char *name, char *out, size_t size,
                         bool lower)
 {

@@ -228,7 +228,7 @@ static int start_error(const struct child_process *c, const struct super_msg *m,
     return err_errno(err, "cannot run '%s'", c->argv[0]);
 }
 
-/* Starts the supervisor, and waits for its report whether the program runs. */
+/* Starts the supervisor, and waits until it reports whether the program has started. */
 static int launch(struct child_process *c, struct super_spec *s, struct err *err)
 {
     int sv[2];

@@ -39,16 +39,16 @@ struct child_process {
     const char *dir;   /* working directory; NULL means Hone's own */
     const void *input; /* standard input; NULL means an empty one */
     size_t input_len;
-    /* Standard streams; -1 means `input`, `out` and `err`. */
+    /* Standard streams; -1 means that `input`, `out` or `err` serves instead. */
     int in_fd, out_fd, err_fd;
     int pass_fd;               /* becomes descriptor 3; -1 = none */
     bool merge;                /* standard error joins standard output */
     size_t max_out, max_err;   /* bytes that Hone keeps; 0 means 1 MiB */
     uint64_t limit_ns;         /* elapsed time; in every limit_, 0 means no limit */
-    uint64_t limit_cpu_ns;     /* of all descendants */
+    uint64_t limit_cpu_ns;     /* CPU time of all descendants */
     uint64_t grace_ns;         /* from SIGTERM to SIGKILL; 0 means SIGKILL at once */
-    uint64_t limit_bytes;      /* of all descendants */
-    uint64_t limit_file_bytes; /* of each written file */
+    uint64_t limit_bytes;      /* memory of all descendants */
+    uint64_t limit_file_bytes; /* size of each file that the program writes */
     bool no_aslr;              /* no random placement of memory */
     const struct jail *jail;   /* limits on files and network, or NULL */
     /* Called by loop_step() when the program has ended and its output is complete. */

@@ -63,7 +63,7 @@ static bool is_machine_path(const char *path)
            same_root(path, getcwd(here, sizeof here) ? here : NULL);
 }
 
-/* "/home/NAME" or "/Users/NAME". */
+/* Are the n bytes at `path` "/home/NAME" or "/Users/NAME"? */
 static bool is_home(const char *path, size_t n)
 {
     size_t root = str_starts(path, "/home/") ? 6 : str_starts(path, "/Users/") ? 7 : 0;

@@ -170,7 +170,7 @@ static uint64_t memory_of(pid_t pid)
 
 static uint64_t cpu_of(pid_t pid)
 {
-    enum { FIRST = 14, LAST = 17 }; /* utime to cstime: see proc(5) */
+    enum { FIRST = 14, LAST = 17 }; /* the fields utime to cstime: see proc(5) */
     char path[64], buf[4096];
     uint64_t ticks = 0;
     proc_path(path, pid, "/stat", 0, "");

@@ -22,7 +22,7 @@ static const double MAX_OPS = 5e8; /* larger shapes are skipped */
  * be right at all shapes. */
 static const double MAX_WATCHED_OPS = 1e7;
 enum { MAX_WATCHED_TEXT = 200000, MAX_WATCHED_PHASES = 100 };
-static const double IMPORTED_OPS = 5e8; /* of all shapes of an imported task together */
+static const double IMPORTED_OPS = 5e8; /* for all shapes of an imported task together */
 /* The tolerance must refuse a 0 in at least this share of the elements that are not 0. */
 static const double MIN_SHARE = 0.25;
 enum { DRAWS = 3 }; /* shapes of each held-out workload */

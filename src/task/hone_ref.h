@@ -22,9 +22,9 @@
  *
  * IN reads the input as it was before the call, even if the task updates the tensor in place.
  *
- * OUT_MAG(y, i, value, magnitude) also stores a magnitude: how large the terms were whose sum is
- * the value. For a dot product it is the sum of |a*b|. With it the judge can tell cancellation from
- * a wrong answer. OUT uses |value|.
+ * OUT_MAG(y, i, value, magnitude) also stores a magnitude, which says how large the terms of the
+ * value's sum were. For a dot product it is the sum of |a*b|. With the magnitude the judge can tell
+ * cancellation from a wrong answer. OUT stores |value| as the magnitude.
  *
  * OUT_ADD(y, i, dv, dm) adds to the value and the magnitude that the same unit stored before. It is
  * for units that fill many elements in one pass over their inputs. OUT_VALUE(y, i) and
@@ -82,8 +82,8 @@ struct hone_ref_ctx {
     double *out_value[HONE_REF_MAX_TENSORS]; /* NULL for pure inputs */
     double *out_mag[HONE_REF_MAX_TENSORS];
     const void *got[HONE_REF_MAX_TENSORS];   /* the candidate's outputs, for GOT; NULL = none */
-    int64_t in_elems[HONE_REF_MAX_TENSORS];  /* that IN may read */
-    int64_t out_elems[HONE_REF_MAX_TENSORS]; /* that OUT may write */
+    int64_t in_elems[HONE_REF_MAX_TENSORS];  /* how many elements IN may read */
+    int64_t out_elems[HONE_REF_MAX_TENSORS]; /* how many elements OUT may write */
     const int64_t *axis;
     const double *scalar;
     double *scratch; /* scratch_elems doubles, and one more that takes accesses out of bounds */
@@ -147,7 +147,7 @@ HONE_FN int hone_ref_inside(const struct hone_ref_ctx *hone, int tensor, int64_t
     return inside;
 }
 
-/* For a span that is out of bounds. */
+/* The elements of a span that is out of bounds. */
 #ifdef __CUDACC__
 __device__ static const double hone_ref_zeros[16] = {0};
 #else
@@ -187,7 +187,7 @@ HONE_FN double *hone_ref_scratch(const struct hone_ref_ctx *hone, int64_t i, int
 /* Neighbouring elements of the scratch, for reading. */
 typedef const double *hone_span;
 
-/* Elements i to i + n - 1 of the scratch; n is at most 16. */
+/* Returns elements i to i + n - 1 of the scratch; n is at most 16. */
 HONE_FN hone_span hone_ref_span(const struct hone_ref_ctx *hone, int64_t i, int64_t n, int line)
 {
     int64_t starts = hone->scratch_elems >= n ? hone->scratch_elems - n + 1 : 0;

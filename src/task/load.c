@@ -558,7 +558,7 @@ static void load_document(struct loader *l)
     load_tensors(l, "outputs", true);
     load_weights(l);
     l->t->names.n = 0;
-    load_names(l); /* again, with a definition's scalars among its inputs */
+    load_names(l); /* again: now with the scalars that a definition lists among its inputs */
     load_constraints(l);
     if (l->draft)
         return;

@@ -73,7 +73,7 @@ void load_oracle(struct loader *l)
 #define AXIS_MAX (INT64_C(1) << 40)
 #define MAX_OFFSET 4096
 
-/* [lo, hi] or {"min", "max", "multiple"}. */
+/* Reads a range: [lo, hi], or an object with "min", "max" and perhaps "multiple". */
 static bool load_range(const struct json_node *n, struct axis_range *x)
 {
     static const char *const keys[] = {"min", "max", "multiple"};

@@ -98,7 +98,7 @@ struct report {
 };
 
 struct child {
-    struct oracle_ctx x; /* first: watch() casts `ref` to struct child */
+    struct oracle_ctx x; /* must be first: watch() casts its `ref` to struct child */
     struct oracle_watch watch;
     struct report *report;
 };

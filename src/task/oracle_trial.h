@@ -21,7 +21,7 @@
 enum oracle_mode {
     ORACLE_IN_ORDER,
     ORACLE_SHUFFLED, /* units in another order */
-    ORACLE_WATCHED   /* in order, with a shared object of oracle_build_checked() */
+    ORACLE_WATCHED   /* units in order, with a shared object of oracle_build_checked() */
 };
 
 struct oracle_trial {

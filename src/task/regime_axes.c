@@ -134,8 +134,8 @@ double axes_flops(const struct regime_axes *b, const struct shape *s)
     return product;
 }
 
-/* A heavy task computes more than 16 flops for each element of its tensors, with axes of 64, or of
- * their largest size if that is smaller. */
+/* A heavy task computes more than 16 flops for each element of its tensors, if each axis has size
+ * 64, or its largest size if that is smaller. */
 static bool is_heavy(struct regime_axes *b)
 {
     int64_t x[TASK_MAX_AXES + TASK_MAX_SCALARS] = {0};

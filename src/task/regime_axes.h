@@ -13,7 +13,7 @@
 enum {
     MAX_VALUES = 56,
     VECTOR = 16,    /* bytes of the widest vector, so it has at most 16 elements */
-    MAX_SCAN = 4200 /* when we search for a value, we try 1 to this */
+    MAX_SCAN = 4200 /* when we search for a value, we try 1 to MAX_SCAN */
 };
 
 struct axis_value {
@@ -26,7 +26,7 @@ struct axis_info {
     bool is_const;
     bool inner;           /* the innermost extent of a tensor depends on it */
     bool outer;           /* another extent of a tensor depends on it */
-    struct expr *follows; /* its value by a constraint; NULL = free */
+    struct expr *follows; /* a constraint makes the axis equal to this; NULL = free */
     int64_t least;        /* smallest allowed value, up to MAX_SCAN; 0 = none */
     int64_t most;         /* largest value in the task's own workloads */
     bool vectors;         /* kernels use vectors along it: see find_vector_axes() */

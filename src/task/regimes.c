@@ -30,7 +30,7 @@ enum {
 static const double MAX_MS = 45, TOTAL_MS = 650, HEAVY_TOTAL_MS = 1000; /* see invariant 2 */
 
 /* GOAL_ALONE: `axis` is v, all other axes have their least values. GOAL_VALUE: `axis` is v, all
- * other axes are above their least. GOAL_PAIR: `axis` and `other` have sizes of the given
+ * other axes are above their least values. GOAL_PAIR: `axis` and `other` have sizes of the given
  * classes. */
 enum goal_kind { GOAL_ALONE, GOAL_VALUE, GOAL_PAIR };
 
@@ -455,8 +455,9 @@ static uint32_t elems_for(const struct task_tensor *t, uint32_t bytes)
 }
 
 /* Adds a workload with displaced tensors: only tensor `one`, all but `one`, or all. `bytes` is the
- * distance. 0 means one element, and VECTOR - 1 the last element before a multiple of 16 bytes. The
- * distance must keep the alignment that the task promises. */
+ * distance from an aligned address. But 0 means a distance of one element, and VECTOR - 1 means
+ * that the tensor begins one element before a multiple of 16 bytes. The distance must keep the
+ * alignment that the task promises. */
 static void displace(struct builder *b, const int64_t *x, double ms, enum displaced who, size_t one,
                      uint32_t bytes)
 {

@@ -20,10 +20,10 @@
 #include "base/vec.h"
 #include "job/gen.h"
 
-#define TASK_MAX_TEXT (8u << 20)             /* of task.json */
-#define TASK_MAX_REFERENCE (8u << 20)        /* of reference.c */
-#define TASK_MAX_NAIVE (1u << 20)            /* of naive.cu */
-#define TASK_MAX_BYTES (UINT64_C(64) << 30)  /* all tensors of one workload */
+#define TASK_MAX_TEXT (8u << 20)             /* bytes of task.json */
+#define TASK_MAX_REFERENCE (8u << 20)        /* bytes of reference.c */
+#define TASK_MAX_NAIVE (1u << 20)            /* bytes of naive.cu */
+#define TASK_MAX_BYTES (UINT64_C(64) << 30)  /* bytes of all tensors of one workload */
 #define TASK_MAX_SCRATCH (UINT64_C(1) << 36) /* doubles; only touched pages take memory */
 #define TASK_MAX_TENSORS 2000 /* less than JOB_MAX_BUFFERS, which counts workspaces too */
 #define TASK_MAX_PHASES 4096
@@ -34,7 +34,7 @@
 #define TASK_MAX_SCALARS 32
 #define TASK_MAX_RANK 8
 #define TASK_DEFAULT_ALIGN 256 /* bytes */
-#define TASK_SMOKE_ELEMS 65536 /* of a tensor in a smoke workload */
+#define TASK_SMOKE_ELEMS 65536 /* the most elements of a tensor in a smoke workload */
 
 enum task_class {
     CLASS_NONE,
@@ -112,8 +112,8 @@ struct task_tensor {
 };
 
 /* For every output with `sigmas` (docs/tolerance.md). */
-#define TASK_SIGMAS 8     /* limit of an element's error, in its sigma */
-#define TASK_SIGMAS_RMS 4 /* limit of the rms error, in the rms of all sigmas */
+#define TASK_SIGMAS 8     /* limit of an element's error, as a multiple of its sigma */
+#define TASK_SIGMAS_RMS 4 /* limit of the rms error, as a multiple of the rms of all sigmas */
 
 struct task_phase {
     const char *fn; /* name of the phase in reference.c */

@@ -69,7 +69,8 @@ VALUE_BUILDER(build_stack)
     return y;
 }
 
-/* Moves the elements of one axis towards its end by `shift`. Those that pass the end come first. */
+/* Moves the elements of one axis towards its end by `shift`. Elements that pass the end move to the
+ * beginning. */
 static const struct value *rolled(struct build *b, const struct value *a, int64_t axis,
                                   const struct dim *shift)
 {

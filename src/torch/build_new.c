@@ -2,7 +2,7 @@
 #include "base/util.h"
 #include "torch/build.h"
 
-/* 0, 1, ..., n - 1 as int64. */
+/* Returns the numbers 0, 1, ..., n - 1 as int64. */
 static const struct value *range(struct build *b, const struct dim *n)
 {
     const struct value *none[GRAPH_MAX_ARGS] = {NULL};
@@ -10,7 +10,7 @@ static const struct value *range(struct build *b, const struct dim *n)
     return make_op(b, OP_IOTA, none, "shape", &shape, NO_MORE);
 }
 
-/* A device changes no value. */
+/* Checks the argument `device`. Builders then ignore it, because a device changes no value. */
 static bool is_device(struct build *b, const struct object *o)
 {
     return o->kind == OBJ_NONE || o->kind == OBJ_DEVICE || o->kind == OBJ_TEXT ||
@@ -53,7 +53,8 @@ VALUE_BUILDER(build_arange)
     return cast_to(b, v, t);
 }
 
-/* The shape of `like`, filled with v. The result has the dtype of `like` if dtype is None. */
+/* Returns a tensor with the shape of `like`, filled with v. If `dtype` is None, the tensor has the
+ * dtype of `like`. */
 static const struct value *filled_as(struct build *b, const struct object *like,
                                      const struct object *dtype, const struct object *device,
                                      const struct value *v)

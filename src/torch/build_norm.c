@@ -107,8 +107,8 @@ VALUE_BUILDER(build_batch_norm)
     return affine(b, "batch_norm", y, &arg[3], &arg[4]);
 }
 
-/* The C channels of x [N, C, ...] form `groups` groups of neighbours. For each of the N, each group
- * becomes (x - mean) / sqrt(variance + eps), with the mean and the variance of the group. */
+/* The C channels of x [N, C, ...] form `groups` groups of neighbours. In each of the N samples,
+ * each group becomes (x - mean) / sqrt(variance + eps), with the group's own mean and variance. */
 static const struct value *by_group(struct build *b, const char *of, const struct value *x,
                                     const struct dim *groups, const struct value *eps)
 {

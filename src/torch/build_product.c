@@ -105,8 +105,8 @@ static bool add_label(struct build *b, struct labels *l, char c)
     return true;
 }
 
-/* Returns those labels of `of` that are in p (with in_p) or not in p (without in_p), and that are
- * in q (with in_q) or not in q (without in_q). */
+/* Returns the labels of `of` that pass two tests: if in_p is true, p must have the label, else p
+ * must lack it; in_q says the same for q. */
 static struct labels choose(const struct labels *of, const struct labels *p, bool in_p,
                             const struct labels *q, bool in_q)
 {

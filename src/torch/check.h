@@ -4,7 +4,7 @@
  * The caller first checks the oracle, the compiled reference.c, with task_check(). After a problem
  * there, steps 2 and 3 are skipped. After a problem in step 1 or 2, step 3 is skipped.
  *  1. Reads the expression, or the JSON of an imported task, into a graph. A wrong expression is a
- *     problem. Python that Hone does not know is a note.
+ *     problem. If Python accepts the text but Hone cannot read it, adds only a note.
  *  2. Compares the oracle with a reference that Hone writes from the graph, on the smoke shapes.
  *     Skipped for an imported task if PyTorch runs, because step 3 proves more.
  *  3. If python3 has PyTorch, compares the oracle with it on the CPU, on the smoke shapes and on
@@ -27,8 +27,8 @@ struct torch_check {
     bool tried;
     char *version; /* such as "PyTorch 2.9.1"; NULL = none */
     bool raised;   /* PyTorch refused a shape that the task's constraints allow */
-    /* The largest |PyTorch - oracle| / max(|oracle|, rms) since the caller set it to 0. rms is that
-     * of the oracle's output. */
+    /* The largest |PyTorch - oracle| / max(|oracle|, rms) since the caller set it to 0. `rms` is
+     * the root mean square of the oracle's output. */
     double largest;
     /* Why there is no PyTorch; NULL if there is, or if it was not needed. */
     char *why_not;

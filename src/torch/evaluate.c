@@ -517,7 +517,7 @@ static bool call_named(struct expression *x, struct call *c, struct object *out)
            (!changes || in_place(x, &self, out));
 }
 
-/* Returns whether t names a module. A name of the task hides a module of the same name. */
+/* Returns whether t names a module. A name of the task has precedence over a module's name. */
 static bool is_module(struct expression *x, const struct tree *t)
 {
     struct object o;

@@ -4,8 +4,8 @@
 
 #include "graph/ops.h"
 
-/* The name hides an input of the same name. If `value` is made by graph_integer(), the expression
- * may use the name as the number of an axis. */
+/* The name has precedence over an input of the same name. If `value` is made by graph_integer(),
+ * the expression may use the name as the number of an axis. */
 struct torch_name {
     const char *name; /* may start with "$" */
     const struct value *value;

@@ -3,8 +3,8 @@
  *
  * Hone computes with known numbers (OBJ_BOOL, OBJ_INT, OBJ_FLOAT) by Python's rules. OBJ_INT is a
  * size as in graph/dim.h: an integer, or an expression over the task's axes such as N/2. So Hone
- * can read x.shape[1] // 2 before the axes have values. A number that only a call knows is
- * OBJ_VALUE, like every tensor. Every function that fails says why in build.err.
+ * can read x.shape[1] // 2 before the axes have values. A number that is known only when a kernel
+ * is called is OBJ_VALUE, like every tensor. Every function that fails says why in build.err.
  */
 #ifndef TORCH_OBJECT_H
 #define TORCH_OBJECT_H
@@ -82,7 +82,7 @@ struct object obj_number(struct build *b, int64_t v);
 struct object obj_float(double v);
 struct object obj_tuple(struct build *b, const struct object *items, size_t n);
 struct object obj_shape(struct build *b, const struct value *v);
-/* Makes *out the object for v. A known number or size becomes OBJ_INT or OBJ_FLOAT. Returns false
+/* Sets *out to the object for v. A known number or size becomes OBJ_INT or OBJ_FLOAT. Returns false
  * if v is NULL. */
 bool obj_set(struct build *b, const struct value *v, struct object *out);
 
@@ -111,7 +111,8 @@ bool need_dtype(struct build *b, const struct object *o, const char *name, enum 
 /* A negative axis counts from the end; *out counts from 0. A tensor without axes accepts 0 and
  * -1. */
 bool need_axis(struct build *b, const struct object *o, uint32_t rank, int64_t *out);
-/* One axis or a tuple. *out is ATTR_NONE (all axes) for None, (), and a tensor without axes. */
+/* `o` is one axis or a tuple of axes. If it is None or (), or if the tensor has no axes, *out is
+ * ATTR_NONE, which means all axes. */
 bool need_axes(struct build *b, const struct object *o, uint32_t rank, struct attr *out);
 bool need_dims(struct build *b, const struct object *o, const char *name, const struct dim **out,
                size_t *n);

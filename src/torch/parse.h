@@ -22,7 +22,7 @@
 
 #define TORCH_MAX_TEXT 8192  /* bytes */
 #define TORCH_MAX_NESTING 64 /* a bracket counts 2; a sign, ** or := counts 1 */
-#define TORCH_MAX_PARTS 32   /* of a tuple, an index or a call with its callee */
+#define TORCH_MAX_PARTS 32   /* parts of a tuple, an index, or a call (its callee counts) */
 #define TREE_MAX_NODES 8192
 
 enum tree_kind {

@@ -40,8 +40,8 @@ struct torch_task {
     size_t ntensors;
     const struct torch_scalar *scalars;
     size_t nscalars;
-    /* "OH == (H + 1)/2" says that two sizes are equal, and "C % 32 == 0" that C/32 has no rest.
-     * Other forms are ignored. */
+    /* "OH == (H + 1)/2" says that two sizes are equal, and "C % 32 == 0" that 32 divides C. Other
+     * forms are ignored. */
     const char *const *constraints;
     size_t nconstraints;
 };
@@ -51,9 +51,9 @@ struct torch_task {
  * their declared shapes. */
 int torch_read(struct graph *g, const char *text, const struct torch_task *t, struct err *err);
 
-/* Reads an expression, and sets out[i] to its values in the graph. `names` hide inputs of the same
- * name. sum(x), max(x) and so on are PyTorch's functions if x is a tensor. Returns the number of
- * values, or -1 with err set. More than `max` values are an error. */
+/* Reads an expression, and sets out[i] to its values in the graph. `names` have precedence over
+ * inputs of the same name. If x is a tensor, sum(x), max(x) and so on are PyTorch's functions.
+ * Returns the number of values, or -1 with err set. More than `max` values are an error. */
 int torch_read_values(struct graph *g, const char *text, const struct torch_names *names,
                       const struct value **out, size_t max, struct err *err);
 

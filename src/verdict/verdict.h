@@ -88,7 +88,7 @@ struct verdict_time {
     const char *limit;
 };
 
-/* A baseline, judged as a candidate. If it is "wrong" or "failed", it has no times. */
+/* A baseline, which Hone judges like a candidate. If it is "wrong" or "failed", it has no times. */
 struct verdict_baseline {
     const char *who;
     /* - "right";
@@ -181,7 +181,7 @@ bool verdict_model_error(const struct verdict *v, double *lo, double *hi);
 /* How fast the candidate is: the first baseline's time / the candidate's time. */
 struct verdict_ratio {
     const char *who;
-    /* Geometric mean over the shapes; 95% interval. For modelled times lo == hi. */
+    /* The geometric mean over the shapes, and its 95% interval. For modelled times lo == hi. */
     double mid, lo, hi;
 };
 /* Returns false if no baseline has a ratio. */

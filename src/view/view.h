@@ -51,7 +51,7 @@ enum view_kind {
 struct view_query {
     enum view_kind kind;
     char run[128], role[32]; /* `run` also holds the name of a campaign or a training run */
-    uint64_t n;              /* after before=, from= or n= */
+    uint64_t n;              /* the number after before=, from= or n= */
 };
 
 /* Accepts exactly the forms above: names of letters, digits, '_', '-' and '.', decimal numbers, no

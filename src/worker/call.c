@@ -18,7 +18,7 @@
 #include "worker/oracle.h"
 #include "worker/sidecar.h"
 
-/* GRACE_NS: how much later than the device the watchdog ends a call. */
+/* The device ends a call at its limit, and the watchdog ends it GRACE_NS later. */
 enum { GRACE_NS = 2000 * 1000 * 1000, MAX_FINDINGS = 1000 };
 
 /* Takes the findings and the counters of the call out of the device. Keeps the findings of the
@@ -217,7 +217,8 @@ void unload_kernels(struct job_run *r)
 /*
  * Usually each call gets a fresh module, so that no state survives. There are two exceptions: a
  * call may ask to keep state, and a timed call may reuse a module if Hone can check all its
- * variables after each call. The second saves time, because loading takes longer than most kernels.
+ * variables after each call. The second exception saves time, because loading takes longer than
+ * most kernels.
  */
 static enum result_status load_module(struct job_run *r, struct call_ctx *x, struct err *err)
 {
@@ -259,8 +260,8 @@ static enum result_status launch_one(struct job_run *r, struct call_ctx *x,
                   : arg->kind == JOB_ARG_TENSORMAP ? (void *)x->maps[arg->index]
                                                    : (void *)arg->bytes;
     }
-    /* With programmatic dependent launch (pdl), a candidate could overlap the kernel that holds a
-     * timed call back, and begin before its timer starts. */
+    /* Only baselines may use programmatic dependent launch (pdl). With pdl, a candidate could begin
+     * while the gate still holds back the timed call, so before the timer starts. */
     struct job_launch launch = *l;
     launch.pdl = l->pdl && x->call->program;
     enum result_status st = r->dev->ops->launch(r->dev, x->ms->m, &launch, args, err);
@@ -475,7 +476,7 @@ static int keep_outputs(struct job_run *r, struct call_ctx *x, struct err *err)
     for (uint32_t i = 0; i < x->jc->nbuffers; i++)
         if (is_output(&x->jc->buffers[i]) && !hide_output(r, x, i, &k->hidden[i]))
             total += x->jc->buffers[i].bytes;
-    /* Baselines may fill only a quarter, so that enough is left for the candidate. */
+    /* Baselines may fill only a quarter of the memory, so that enough is left for the candidate. */
     uint64_t most = x->call->program ? r->kept_max / 4 : r->kept_max;
     if (r->kept_bytes + total > most) {
         log_warn("worker",
@@ -538,8 +539,9 @@ static int keep_pieces(struct job_run *r, struct call_ctx *x, struct err *err)
             continue;
         }
         n += w->pieces.n;
-        /* w->most bounds the share of the tensor that all blocks write. An in-place tensor, or one
-         * filled by a memset or copy, need not be written everywhere: see verify.c. */
+        /* w->most is an upper bound for the share of the tensor that all blocks together write.
+         * Blocks need not write all of an in-place tensor, or of one that a memset or copy fills:
+         * see verify.c. */
         bool filled = job_fills(x->prog, i);
         if (role == JOB_INOUT || filled)
             k->most_changed[i] = w->most;

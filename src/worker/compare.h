@@ -25,8 +25,8 @@ void compare_output(const struct compare_input *in, unsigned nthreads, struct ar
 void compare_from_sum(const struct compare_sum *s, struct result_compare *out);
 
 struct piece_vec;
-/* Like compare_output(), for the written elements in some pieces of an output. These are too few to
- * show a pattern. */
+/* Like compare_output(), for the written elements in some pieces of an output. Does not look for a
+ * pattern, because these elements are too few to show one. */
 void compare_pieces(const struct job_buffer *b, const struct piece_vec *pieces, const double *want,
                     const double *mag, struct arena *a, struct result_compare *out);
 

@@ -3,8 +3,8 @@
  *
  * The worker runs all calls of all cases, and keeps the outputs of some. Then it unloads all
  * modules, opens the oracle, and compares the kept outputs with the truth. (Before the first
- * sampled call it compares the outputs that it has kept so far.) Last, it times short kernels on a
- * GPU again in further processes.
+ * sampled call it compares the outputs that it has kept so far.) At the end of a job for a GPU, it
+ * times short kernels again in further processes.
  */
 #ifndef WORKER_JOB_RUN_H
 #define WORKER_JOB_RUN_H

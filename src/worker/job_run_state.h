@@ -1,7 +1,7 @@
 /*
  * job_run_state.h - the state of a job while it runs. Only the main thread uses it. The device owns
- * some strings of the result. So it stays open until result.bin is written, or until
- * time_in_processes() has copied them.
+ * some strings of the result. So the device stays open until result.bin is written, or until
+ * time_in_processes() has copied these strings.
  */
 #ifndef WORKER_JOB_RUN_STATE_H
 #define WORKER_JOB_RUN_STATE_H
@@ -70,7 +70,7 @@ struct job_run {
         uint64_t look_ns; /* checks after the call; hashes of outputs */
         uint64_t keep_ns; /* copies of outputs */
     } spent;
-    /* During a timed call of the candidate, for rounds_keep_call(). */
+    /* For rounds_keep_call(). NULL except during a timed call of the candidate. */
     struct rounds *rounds;
     bool timing_ready;
 };

@@ -21,7 +21,7 @@
 
 struct oracle {
     void *lib; /* NULL if the reference is in Python */
-    /* for a reference in Python: its process, its program, the bundle */
+    /* for a reference in Python: the sidecar, the text of the reference, the bundle's directory */
     struct sidecar *python;
     char *spec, *dir;
 };

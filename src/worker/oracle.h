@@ -9,9 +9,9 @@
  *     truth_release(&truth);
  *     oracle_close(o);
  *
- * oracle.so is the task's compiled reference.c, which we trust. A job for a GPU has oracle.cubin
- * instead (device/cuda_truth.c). Either can have oracle.torch instead, a reference in Python: then
- * a sidecar computes the truth.
+ * A job for the emulator has oracle.so, the task's compiled reference.c, which we trust. A job for
+ * a GPU has oracle.cubin instead (device/cuda_truth.c). If the task's reference is in Python, both
+ * kinds of jobs have oracle.torch instead, and a sidecar computes the truth.
  */
 #ifndef WORKER_ORACLE_H
 #define WORKER_ORACLE_H
@@ -48,7 +48,8 @@ void truth_release(struct truth *t);
 struct ref_ctx;
 int oracle_run_units(struct oracle *o, const struct job_phase *phase, const struct ref_ctx *ctx,
                      const uint64_t *units, uint64_t n, unsigned nthreads, struct err *err);
-/* All steps of the phase take about `ops` operations. Returns nthreads, or 1 if a step is small. */
+/* All steps of the phase together take about `ops` operations. Returns nthreads, or 1 if a step is
+ * small. */
 unsigned oracle_phase_threads(const struct job_phase *p, double ops, unsigned nthreads);
 /* Fails if *ctx->fault says that an access was out of bounds. */
 int oracle_fault_check(const struct job_case *c, const struct ref_ctx *ctx, struct err *err);

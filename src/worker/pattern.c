@@ -372,7 +372,7 @@ const char *pattern_words(const struct pattern_input *p, struct arena *a)
     view_init(&v, p);
     struct strbuf where = STRBUF_INIT(WORDS_MAX), what = STRBUF_INIT(WORDS_MAX);
     tell_where(&where, &v);
-    /* The verdict tells elsewhere how many were never written. */
+    /* The verdict tells elsewhere how many elements were never written. */
     bool unwritten = p->nunwritten * 10 >= p->nbad * 9;
     if (!unwritten && !tell_constant(&what, &v) && !tell_factor(&what, &v))
         tell_moved(&what, &v);

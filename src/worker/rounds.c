@@ -19,7 +19,9 @@
 #include "job/poison.h"
 #include "worker/job_run.h"
 
-enum { MOVE_ROUNDS = 7 }; /* odd, so that the kernels are loaded in the reverse order each time */
+/* The worker unloads all kernels every MOVE_ROUNDS rounds. The number is odd, so that each time the
+ * kernels are loaded in the reverse of the previous order. */
+enum { MOVE_ROUNDS = 7 };
 
 struct rounds {
     struct job_run *r;
@@ -118,8 +120,8 @@ static enum result_status one_call(struct rounds *s, uint32_t program)
     return st;
 }
 
-/* Makes one call of each program that is not timed. In the first call at a shape, a library or the
- * driver may choose an algorithm or enlarge local memory. */
+/* Makes one call of each program, and times none of these calls. In the first call at a shape, a
+ * library or the driver may choose an algorithm or enlarge local memory. */
 static enum result_status warm_up(struct rounds *s)
 {
     enum result_status st = RESULT_OK;
@@ -146,8 +148,8 @@ static bool medians_known(const struct rounds *s)
     return true;
 }
 
-/* When the time budget is used up, we go on until there are min_calls rounds. When PATIENCE_NS or
- * two further budgets have passed too, whichever is longer, three rounds are enough. */
+/* When the time budget is used up, we stop as soon as there are min_calls rounds. After another
+ * PATIENCE_NS, or after two more budgets if that is longer, three rounds are enough. */
 static const uint64_t PATIENCE_NS = 3000000000u;
 
 enum result_status run_rounds(struct job_run *r, uint32_t c, uint64_t budget_ns, uint64_t *spent_ns)

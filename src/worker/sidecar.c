@@ -31,7 +31,7 @@ extern const char sidecar_program[];
 struct sidecar {
     pid_t pid;
     int to, from;     /* pipes for requests and replies */
-    uint32_t at_case; /* of the last request `case`; UINT32_MAX = none */
+    uint32_t at_case; /* the case that the last request `case` sent; UINT32_MAX = none */
     bool opened;      /* `open` was sent */
     /* The reply to `open` is still to come. Without an earlier `load`, the process first imports
      * PyTorch. */

@@ -38,7 +38,7 @@ class Mode(typing.NamedTuple):
     benchmark: bool = True  # cudnn.benchmark, which PyTorch's default setting switches off
     tuning: typing.Optional[str] = None  # the mode of torch.compile
     tf32: bool = False  # products and convolutions in TF32, whatever the task allows
-    frozen: bool = False  # the weights are constants for the compiler, as in the first call
+    frozen: bool = False  # the compiler takes the weights of the first call as constants
     layout: str = ""  # convert inputs to channels-last "before" the timed call, or in it ("timed")
 
 
@@ -203,7 +203,7 @@ class Sidecar:
         module = sys.modules["baseline"] = types.ModuleType("baseline")
         module.__dict__.update(space)
         space = module.__dict__
-        # Triton and CuTe DSL read the source of their kernels again.
+        # Triton and CuTe DSL read the source of their kernels, and find it only through linecache.
         linecache.cache["<baseline>"] = (len(text), None, text.splitlines(True), "<baseline>")
         with torch.device("cpu" if self.on_cpu else "cuda"):
             exec(compile(text, "<baseline>", "exec"), space)

@@ -46,8 +46,8 @@ static bool same_data(const struct kept_call *a, const struct kept_call *b)
            a->call.perturb_elem == b->call.perturb_elem;
 }
 
-/* Sets got[i] to the place of output i. A copy of the output lies in host memory, or hidden on the
- * device. A hidden copy has no address before show(). */
+/* Sets got[i] to the place of output i. The copy of the output lies in host memory, or is hidden on
+ * the device. A hidden copy has no address before show(). */
 static int find_outputs(struct verifier *v, const struct kept_call *k, struct device_output *got,
                         struct err *err)
 {
@@ -227,8 +227,8 @@ static bool original_bytes(const struct job_case *c, const struct job_call *call
     return true;
 }
 
-/* Draws pieces of an output, with the bytes that original_bytes() gives. Draws none if it cannot
- * give them. */
+/* Draws pieces of an output, with the bytes that original_bytes() gives. Draws none if
+ * original_bytes() returns false. */
 static void draw_original(const struct job_case *c, uint32_t i, const struct job_call *call,
                           struct piece_vec *out)
 {

@@ -40,7 +40,7 @@ static const double fills[NFILLS] = {__builtin_nan("0x484f4e45"), 1e30, -1e30};
 VEC_DECL(unit_vec, uint64_t);
 
 struct verify_elements {
-    struct ref_ctx ctx; /* first: need() casts */
+    struct ref_ctx ctx; /* must be the first member, because need() casts a pointer to it */
     struct oracle *o;
     const struct job_case *c;
     const struct device_written *written;
@@ -360,7 +360,8 @@ static void copy_results(const struct verify_elements *s, double *to)
         }
 }
 
-/* Marks each element as unknown whose result differs from the first run, `was`. */
+/* Compares the results with `was`, the results of the first run. Marks each element that differs as
+ * unknown. */
 static void drop_changed(const struct verify_elements *s, double *was)
 {
     for (uint32_t b = 0; b < s->c->nbuffers; b++)
@@ -470,7 +471,8 @@ static uint32_t draw_large(struct verify_elements *s, const struct device_piece 
 }
 
 /* Finds the level (part_of_element()) at which an element's units give its truth. Tries the levels
- * on one element, from the fewest units to all. A last phase that runs once needs no level. */
+ * on one element, from the fewest units to all. The level does not matter for a last phase that
+ * runs once: there units_of() always takes the fewest units. */
 static int find_level(struct verify_elements *s, uint32_t b, struct err *err)
 {
     const struct job_buffer *buf = &s->c->buffers[b];

@@ -25,7 +25,7 @@ struct watchdog {
     /* when the job and the call must have ended (now_ns()); 0 = no limit */
     uint64_t wall_end, call_end;
     uint64_t wakes_at;         /* when the thread wakes up by itself; 0 = never */
-    uint64_t cpu_ns;           /* limit on this process; 0 = none */
+    uint64_t cpu_ns;           /* limit on the CPU time of this process; 0 = none */
     enum result_status status; /* status of the result if the time of the call runs out */
     bool stop;
 };

@@ -2,8 +2,8 @@
  * Texts that compile/ reads from outside. The first byte chooses the reader.
  *
  * Source scan: the text keeps its length and its lines. Hone can make a family header
- * (compile/family.h) from every text that the scan accepts. Diagnostics: diag_text() writes at most
- * as many lines as it may. PTX: pruning a second time changes nothing.
+ * (compile/family.h) from every text that the scan accepts. Diagnostics: diag_text() writes no more
+ * lines than the caller allows. PTX: pruning a second time changes nothing.
  */
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Any bytes as job.bin: refused, or read into something that writes back to the same bytes. */
+/* Any bytes as job.bin: refused, or read into a job that can be written and read again. */
 #include <stdlib.h>
 #include <string.h>
 

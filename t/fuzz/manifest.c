@@ -1,4 +1,5 @@
-/* Any bytes as a manifest.json: refused, or read into something that writes back to the same. */
+/* Any bytes as a manifest.json: refused, or read into a manifest. The manifest keeps its nodes,
+ * edges and files when it is written and read again. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -59,7 +59,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char *text = xstrndup((const char *)data, size);
     if (!shelf && playbooks_open(&shelf, NULL, NULL) < 0)
         abort();
-    for (size_t round = 0; round < 8; round++) { /* 3, 4 and 5: integers */
+    for (size_t round = 0; round < 8; round++) { /* in rounds 3 to 5, tensors hold integers */
         json_t *task = a_task(text);
         if (task && round >= 3 && round < 6)
             of_integers(task);
@@ -67,7 +67,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             (round == 6 ? in_place : halved)(task);
         for (size_t i = 0; task && round < 6 && i < round % 3; i++)
             json_array_remove(json_object_get(task, "tensors"), 2 - i);
-        if (round == 2) /* puts an input with fewer axes before the other */
+        if (round == 2) /* puts an input with fewer axes before all tensors */
             json_array_insert_new(json_object_get(task, "tensors"), 0,
                                   json_pack("{s:s, s:s, s:[s], s:b, s:b}", "name", "n", "dtype",
                                             "float16", "shape", "K", "input", 1, "output", 0));

@@ -59,7 +59,7 @@ static void run(struct device *d, struct code *c, struct code_func *f, uint8_t h
                            .cooperative = how & 8,
                            .nargs = f->src->nparam,
                            .args = args};
-    struct device_module *m = (struct device_module *)&c; /* its one member is the code */
+    struct device_module *m = (struct device_module *)&c; /* its only member points to the code */
     if (d->ops->launch(d, m, &l, values, NULL) == RESULT_OK)
         d->ops->sync(d, 0, NULL);
 }
@@ -97,7 +97,7 @@ static uint32_t next_random(uint32_t *s)
     return *s >> 8;
 }
 
-/* [*at, *at + *n): a line, chosen at random, with its newline. */
+/* Chooses a line at random. [*at, *at + *n) becomes its place, with its newline. */
 static void pick_line(const uint8_t *d, size_t len, uint32_t *rng, size_t *at, size_t *n)
 {
     size_t p = next_random(rng) % len, e = p;

@@ -30,7 +30,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     extract_reply(&x, text, n, parent);
     const char *from[3];
     size_t moves = reply_moves(text, from, 3);
-    for (size_t i = 0; i < moves; i++) /* every move is a part of the reply, behind the last one */
+    for (size_t i = 0; i < moves; i++) /* each begins inside the reply, after the move before it */
         if (from[i] < (i ? from[i - 1] + 1 : text) || from[i] > text + n)
             abort();
     dialect_is_cute(text, n, &sb);

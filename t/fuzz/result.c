@@ -1,4 +1,4 @@
-/* Any bytes as result.bin: refused, or read into something that can be written and read again. */
+/* Any bytes as result.bin: refused, or read into a result that can be written and read again. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -50,7 +50,8 @@ static void read_task(const char *text)
     graph_release(&g);
 }
 
-/* Reads the text with torch_read_values(): names hide inputs, and functions need no module. */
+/* Reads the text with torch_read_values(). There, `names` go before inputs of the same name, and
+ * functions need no module: sum(x) instead of torch.sum(x). */
 static void read_form(const char *text)
 {
     struct graph g;

@@ -85,7 +85,8 @@ def mix(seed, a, b):
 
 
 def turn_of(task, verdict, workload):
-    """Which entry of a list in the task's "init" the evaluation used at "time:1" (docs/data.md)."""
+    """A number that chooses the entry of a list in the task's "init", as the evaluation chose it for a workload such
+    as "time:1" (docs/data.md)."""
     role, number = workload.split(":")
     places = [i for i, w in enumerate(task["workloads"]) if w["role"] == role]
     return places[int(number)] + (mix(int(verdict["seed"]), 11, 0) >> 32)

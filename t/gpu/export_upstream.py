@@ -37,7 +37,7 @@ TRIALS = 5
 
 
 class Failed(Exception):
-    """A step of the way from a file to an export that did not succeed."""
+    """One of the steps from a problem's file to an export failed."""
 
 
 def hone(*args, to=None):
@@ -97,7 +97,7 @@ def upstream_eval(folder, problem, model):
     import torch
     from kernelbench.eval import eval_kernel_against_ref
     tf32 = "conv" not in os.path.basename(problem).lower()
-    torch.backends.cudnn.allow_tf32 = tf32  # else the reference's own error is the larger one
+    torch.backends.cudnn.allow_tf32 = tf32  # with TF32, the reference of a convolution is less exact than the kernel
     r = eval_kernel_against_ref(open(problem).read(), open(model).read(), num_correct_trials=TRIALS,
                                 measure_performance=False, device=torch.device("cuda:0"))
     print("\nRESULT " + json.dumps({"right": bool(r.compiled and r.correctness), "note": "" if tf32 else "TF32 off",

@@ -71,7 +71,8 @@ struct test *add_test(struct suite *s);
 void read_cases(struct suite *s);
 void read_ops(struct suite *s, const char *dir);
 
-/* Inputs from a random number generator that starts anew for every case. */
+/* fill() draws inputs from a random number generator, which seed_data() starts anew for each case.
+ */
 void seed_data(uint64_t seed);
 void fill(struct buffer *b);
 
@@ -87,8 +88,9 @@ enum known { NOT_KNOWN, STALE, KNOWN_EQUAL, KNOWN_OTHER, KNOWN_SAMPLE };
 uint64_t hash_inputs(const struct test *t);
 void save_outputs(FILE *f, const char *file, int index, const struct test *t, uint64_t inputs);
 struct record *read_record(const char *path);
-/* Compares b->data with the record. KNOWN_SAMPLE: compares nothing, but copies the recorded
- * elements, which are every `every`-th one, to b->gpu. */
+/* Compares b->data with the record. If the record has only a sample (KNOWN_SAMPLE), compares
+ * nothing. Then it copies the recorded elements to b->gpu, and sets *every to the distance between
+ * two of them. */
 enum known recall(const struct record *r, const char *file, int index, struct buffer *b,
                   uint64_t inputs, uint64_t *every);
 

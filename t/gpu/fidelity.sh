@@ -3,7 +3,7 @@
 #   OUT=DIR t/gpu/fidelity.sh [FILE...]
 # Needs gcc and the driver. Prints a table by family. Writes three files to OUT: fidelity.txt (a line for each
 # case), fidelity.err (the differences) and h200.record (the outputs of the GPU). t/cases/fidelity/h200.record is
-# such a file, after a line with its origin. Exits 77 where there is no GPU.
+# such a file; we added a first line with its origin. Exits 77 where there is no GPU.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 OUT=${OUT:-$(mktemp -d)}

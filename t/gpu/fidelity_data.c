@@ -1,12 +1,13 @@
 /*
  * fidelity_data.c - fills the inputs of a case.
  *
- *     uniform LO HI [special inf 67 nan 71]   every 67th or so is an infinity, ...
+ *     uniform LO HI [special inf 67 nan 71]   about every 67th element is an infinity, every 71st a
+ *                        NaN
  *     int LO HI | bits | zero | index | meta [tf32]
- *     coords LO HI STEP  five for each box; the first is a multiple of STEP
+ *     coords LO HI STEP  five coordinates for each box; the first of them is a multiple of STEP
  *     edges K            operand K of an instruction: operands 0 and 1 together take every pair of
  *                        edge values of the type, then random bits and numbers
- *     edges K LO HI      operand K: numbers from LO to HI
+ *     edges K LO HI      operand K of an instruction: numbers from LO to HI
  */
 #include <math.h>
 #include <stdio.h>

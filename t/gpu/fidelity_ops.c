@@ -16,9 +16,9 @@
  *     $l   16 bytes of local memory
  *     $L   a label's name that no other kernel has
  *
- * After the first bar: the rule that compares results. It is exact (the default), nan (all NaNs are
- * equal), ulp N, abs X, rel X or near ABS REL. After the second bar: operands whose values come
- * from a range, instead of edge values and random bits.
+ * After the first ` | ` of a line comes the rule that compares results. It is exact (the default),
+ * nan (all NaNs are equal), ulp N, abs X, rel X or near ABS REL. After the second ` | ` come the
+ * operands whose values are drawn from a range, instead of edge values and random bits.
  */
 #include <ctype.h>
 #include <stdio.h>

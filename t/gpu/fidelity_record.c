@@ -22,7 +22,7 @@ struct entry {
     char file[32], buffer[32];
     int index;
     uint64_t inputs, hash;
-    uint64_t every; /* 0: hash */
+    uint64_t every; /* 0 = the entry has a hash of all elements, and no bits */
     int n;
     uint64_t bits[SAMPLES];
 };
@@ -83,7 +83,8 @@ void save_outputs(FILE *f, const char *file, int index, const struct test *t, ui
             fprintf(f, "= %016llx\n", (unsigned long long)hash_buffer(b, data));
             continue;
         }
-        uint64_t every = (b->elems + SAMPLES - 1) / SAMPLES | 1; /* odd: all lanes, all columns */
+        /* An odd distance, so that the sample has elements of all lanes and columns. */
+        uint64_t every = (b->elems + SAMPLES - 1) / SAMPLES | 1;
         fprintf(f, "every %llu", (unsigned long long)every);
         for (uint64_t k = 0; k < b->elems; k += every) {
             uint64_t bits = 0;

@@ -18,7 +18,8 @@ scale=${SCALE:-1} epochs=${EPOCHS:-2} hidden=${HIDDEN:-256} more=${MORE:-} fanou
 infer_fanout=${INFER_FANOUT:-20,20,20} host_scale=${HOST_SCALE:-1} same_scale=${SAME_SCALE:-0.1} threads=${THREADS:-$(nproc)}
 split_scale=${SPLIT_SCALE:-$host_scale} counters_scale=${COUNTERS_SCALE:-0.1}
 only=${ONLY:-train learn infer kernels counters models nccl split pipeline torch}
-read -r -a trains <<<"${TRAINS:-20480 20480 204800 409600}" # training nodes of the rows of the pipeline: their epochs are short
+# The numbers of training nodes for the four rows of `pipeline`. They are small, so that epochs are short.
+read -r -a trains <<<"${TRAINS:-20480 20480 204800 409600}"
 [ "$DEVICE" != cuda ] || [ -e /dev/nvidiactl ] || { echo "no GPU"; exit 77; }
 mkdir -p "$OUT"
 status=0

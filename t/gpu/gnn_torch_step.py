@@ -22,11 +22,11 @@ class Batch:
         load = lambda name: torch.from_numpy(numpy.load(f"{folder}/{name}.npy")).to(gpu)
         self.feature, self.label = load("feature"), load("label").long()
         self.hop = [(load(f"row{h}").long(), load(f"col{h}").long()) for h in range(3)]
-        # `table[ids]` gathers, as a step from a table of all nodes does
+        # `table[ids]` gathers rows in random order, as a training step does from the table of all nodes.
         self.ids = torch.randperm(self.feature.shape[0], device=gpu)
         self.table = torch.empty_like(self.feature)
         self.table[self.ids] = self.feature
-        # PyG wants (source, target) pairs
+        # PyG takes edges as pairs (source, target).
         self.edges = [torch.stack([col, torch.repeat_interleave(torch.arange(row.shape[0] - 1, device=gpu), row.diff())])
                       for row, col in self.hop]
 

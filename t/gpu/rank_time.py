@@ -29,7 +29,7 @@ def value(e, axes):
 
 
 def task_tensors(task, workload):
-    """The axes; the tensors with random elements, indices within their range; the first output."""
+    """Returns the axes, the tensors (with random elements; indices are within their range), and the first output."""
     t = json.load(open(f"{root}/tasks/{task}/task.json"))
     role, index = workload.split(":")
     axes = [w["axes"] for w in t["workloads"] if w["role"] == role][int(index)]

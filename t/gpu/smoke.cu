@@ -54,7 +54,7 @@ extern "C" __global__ void wild(ARGS)
     if (I == 0)
         *(volatile float *)16 = z[0];
 }
-extern "C" __global__ void odd(ARGS) /* misaligned */
+extern "C" __global__ void odd(ARGS) /* writes to a misaligned address */
 {
     ADD;
     if (I == 0)

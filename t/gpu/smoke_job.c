@@ -1,5 +1,6 @@
 /*
- * smoke_job DIR emu|cuda KERNEL: writes DIR/job.bin for one kernel of smoke.cu. Links only base/.
+ * smoke_job DIR emu|cuda KERNEL: writes DIR/job.bin for one kernel of smoke.cu. Links only files of
+ * job/ and base/.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 """client.py - `make test-all`: the protocol's own client library (PyPI `mcp`) lists and calls every
-tool in both eras, and all messages of the server are validated.
+tool in both eras of the protocol (see quick.py), and all messages of the server are validated.
 
 Every message is validated with the library's types for its revision. If the folder that
 HONE_MCP_SCHEMAS names (default: .deps/mcp/schemas, which tools/setup fills where it can) has the

@@ -3,8 +3,8 @@
   "launches": [ { "kernel": "k", "grid": ["cdiv(N, 256)"], "block": [256],
                   "args": ["a", "b", "c", "N", "seen"] } ] }
 */
-// Wrong on sizes that are only timed. One atomic on a workspace, whose result nobody reads, makes it
-// look as if a block's results were not its own.
+// Wrong at sizes that are only timed. An atomic on a workspace, whose result nobody reads, makes it
+// look as if a block's results depended on other blocks.
 extern "C" __global__ void k(const float *a, const float *b, float *c, long long n, unsigned *seen)
 {
     long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;

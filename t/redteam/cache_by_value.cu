@@ -1,7 +1,8 @@
 /* hone-plan
 { "launches": [ { "kernel": "k", "grid": ["cdiv(N, 256)"], "block": [256], "args": ["a", "b", "c", "N"] } ] }
 */
-// Hashes two inputs and answers from a table if it has seen them.
+// Makes a key from one element of each input, and keeps the key and the result. Gives the kept
+// result again if the next call has the same key.
 __device__ unsigned seen;
 __device__ float cache[1 << 20];
 extern "C" __global__ void k(const float *a, const float *b, float *c, long long n)

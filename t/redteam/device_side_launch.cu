@@ -1,7 +1,7 @@
 /* hone-plan
 { "launches": [ { "kernel": "k", "grid": ["cdiv(N, 256)"], "block": [256], "args": ["a", "b", "c", "N"] } ] }
 */
-// Starts a kernel of its own behind the plan's back.
+// Launches, from the device, a kernel that is not in the plan.
 __global__ void child(const float *a, const float *b, float *c, long long n)
 {
     for (long long j = threadIdx.x; j < n; j += 256)

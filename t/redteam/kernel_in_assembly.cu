@@ -1,9 +1,10 @@
 /* hone-plan
 { "launches": [ { "kernel": "k", "grid": ["cdiv(N, 256)"], "block": [256], "args": ["a", "b", "c", "N"] } ] }
 */
-// Ends a function inside inline assembly and goes on with a kernel of its own that asks for 1,024
-// bytes where the plan gives 8: a launch would copy the rest out of the host's memory. A comment
-// shows the parameters that were declared.
+// Inline assembly ends the function that it is in, and defines a kernel `k` of its own. The last
+// parameter of this kernel has 1,024 bytes, but the plan passes 8: a launch would copy the other
+// bytes out of the host's memory. A comment in the assembly shows the parameters that the C++ text
+// declares.
 extern "C" __global__ void k(const float *a, const float *b, float *c, long long n);
 extern "C" __global__ void z()
 {

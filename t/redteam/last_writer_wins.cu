@@ -1,8 +1,9 @@
 /* hone-plan
 { "launches": [ { "kernel": "k", "grid": ["2*cdiv(N, 256)"], "block": [256], "args": ["a", "b", "c", "N"] } ] }
 */
-// Two blocks write every element, and only the later one is right. The stores are strong, so that
-// no access is unordered: it is the order itself that nobody promised.
+// Two blocks write every element, and the result is right only if the block with the right value
+// writes last. The stores are strong, so there is no data race. But nothing promises the order of
+// the blocks.
 extern "C" __global__ void k(const float *a, const float *b, float *c, long long n)
 {
     long long i = (long long)(blockIdx.x / 2) * 256 + threadIdx.x;

@@ -1,7 +1,7 @@
 /* hone-plan
 { "launches": [ { "kernel": "k", "grid": [1], "block": [32], "when": "N < 0", "args": ["a", "b", "c", "N"] } ] }
 */
-// No launch is ever due.
+// The condition of the only launch is never true, so nothing runs.
 extern "C" __global__ void k(const float *a, const float *b, float *c, long long n)
 {
     long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;

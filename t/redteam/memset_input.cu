@@ -2,7 +2,7 @@
 { "launches": [ { "memset": "b" },
                 { "kernel": "k", "grid": ["cdiv(N, 256)"], "block": [256], "args": ["a", "c", "N"] } ] }
 */
-// A memset of an input, so that a lazy answer is right.
+// Sets the input `b` to zero, so that the sum is `a` and the kernel need not read `b`.
 extern "C" __global__ void k(const float *a, float *c, long long n)
 {
     long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;

@@ -1,7 +1,8 @@
 /* hone-plan
 { "launches": [ { "kernel": "k", "grid": ["2*cdiv(N, 512)"], "block": [256], "args": ["a", "b", "c", "N"] } ] }
 */
-// Writes into the shared memory of a neighbour in the cluster that may not have started, or be gone.
+// Writes into the shared memory of the other block of its cluster. That block may not have started
+// yet, or may have ended.
 extern "C" __global__ void __cluster_dims__(2, 1, 1)
 k(const float *a, const float *b, float *c, long long n)
 {

@@ -2,8 +2,9 @@
 { "launches": [ { "kernel": "k", "grid": ["1 + cdiv(N, 256)"], "block": [256], "args": ["a", "b", "c", "N", "w"] } ],
   "workspace": { "w": { "bytes": "4*N", "init": "zero" } } }
 */
-// The first block does all the work and the others copy it, without waiting for it: right wherever
-// blocks run one after the other. Volatile accesses keep it from being called unordered.
+// The first block does all the work, and the others copy its results without waiting for them. That
+// is right wherever blocks run one after the other. The accesses to `w` are volatile, so that they
+// do not count as a data race.
 extern "C" __global__ void k(const float *a, const float *b, float *c, long long n, volatile float *w)
 {
     if (blockIdx.x == 0)

@@ -1,7 +1,7 @@
 /* hone-plan
 { "launches": [ { "kernel": "k", "grid": ["cdiv(N, 256)"], "block": [256], "args": ["a", "b", "c", "N"] } ] }
 */
-// A second plan in a later comment, for whoever reads the last one.
+// A later comment has a second plan, in the hope that Hone reads the last one.
 /* hone-plan
 { "launches": [ { "kernel": "nothing", "grid": [1], "block": [1], "args": [] } ] }
 */

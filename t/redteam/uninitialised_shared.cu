@@ -1,7 +1,8 @@
 /* hone-plan
 { "launches": [ { "kernel": "k", "grid": ["cdiv(N, 256)"], "block": [256], "args": ["a", "b", "c", "N"] } ] }
 */
-// Uses shared memory nobody wrote, hoping for what the last block left.
+// Reads shared memory that this block did not write, in the hope of finding what an earlier block
+// left there.
 extern "C" __global__ void k(const float *a, const float *b, float *c, long long n)
 {
     long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;

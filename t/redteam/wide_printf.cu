@@ -1,7 +1,7 @@
 /* hone-plan
 { "launches": [ { "kernel": "k", "grid": ["cdiv(N, 256)"], "block": [256], "args": ["a", "b", "c", "N"] } ] }
 */
-// One number, two billion characters wide, and a million of them.
+// Every thread prints a number that is two billion characters wide.
 #include <cstdio>
 extern "C" __global__ void k(const float *a, const float *b, float *c, long long n)
 {

@@ -91,7 +91,8 @@ static void test_nothing_to_confirm(void **state)
     script = steady_script;
     int64_t id = new_run(&c);
     o = carry_on(&c, id, &f);
-    assert_string_equal(f.orders, "aaa"); /* on the emulator, "all" means the same as "here" */
+    /* On the emulator, BASELINES_ALL means the same as BASELINES_HERE. */
+    assert_string_equal(f.orders, "aaa");
     assert_string_equal(o.m.run.reason, "");
     assert_false(o.m.has_with_torch);
     run_summary_release(&o.m);
@@ -289,8 +290,8 @@ static size_t verdicts_of(int64_t id)
     return n;
 }
 
-/* A run killed at any moment ends with the same best and the same tree, and does not evaluate a
- * candidate with a recorded verdict again. */
+/* A run that is killed at any moment and then resumed ends with the same best and the same tree. It
+ * does not evaluate a candidate with a recorded verdict again. */
 static void test_killed(void **state)
 {
     struct run_config c = config("refine");

@@ -129,7 +129,7 @@ struct fake {
     queue;
     size_t done;
     unsigned judged;
-    unsigned unjudged_first; /* so many verdicts are `unjudged`; then come the real ones */
+    unsigned unjudged_first; /* this many verdicts are `unjudged`; then come the real ones */
     unsigned prepared;       /* calls of f_prepare() with a source */
     unsigned with_parent;    /* number of orders that contain the parent's source */
     /* If true, verdicts have times of the baselines that the order asks for: naive takes 200 us,
@@ -140,7 +140,8 @@ struct fake {
     bool unjudged_again; /* the verdict of each confirmation is `unjudged` */
     bool cut_again;      /* the user presses Ctrl-C during a confirmation */
     const char *device;  /* named in each verdict; NULL = none */
-    /* A letter for each order says which baselines it asks for (enum eval_baselines): n, h or a. */
+    /* A letter for each order says which baselines it asks for: n for BASELINES_NONE, h for
+     * BASELINES_HERE, a for BASELINES_ALL. */
     char orders[64];
 };
 
@@ -306,7 +307,7 @@ static inline int set_up(void **state)
 {
     struct problem_vec problems = VEC_INIT;
     if (access("/dev/shm", W_OK) == 0)
-        setenv("TMPDIR", "/dev/shm", 0); /* a store syncs many small writes: fast in memory */
+        setenv("TMPDIR", "/dev/shm", 0); /* a store syncs many small writes, fast only in memory */
     tmp = (struct temp_dir)TEMP_DIR_INIT;
     strbuf_init(&prompts, 256u << 20);
     if (temp_dir_make(&tmp, NULL) < 0)

@@ -12,7 +12,7 @@ static void test_team(void **state)
     struct outcome o = run(&c, team_script);
     assert_string_equal(node(&o, 0)->role, "port");
     assert_string_equal(node(&o, 1)->stage, "tests");
-    assert_string_equal(node(&o, 2)->fate, "kept"); /* 80, then beaten by 70 */
+    assert_string_equal(node(&o, 2)->fate, "kept"); /* 80 us; the kernel of 70 us beats it later */
     assert_string_equal(node(&o, 3)->fate, "regression");
     assert_int_equal(node(&o, 3)->parent, 2);
     assert_int_equal(node(&o, 4)->parent, 2); /* rollback */

@@ -164,9 +164,9 @@ static int wait_for(pid_t pid)
 
 /* ---- limits ---------------------------------------------------------------------------------- */
 
-/* `order` lists the processes ("run3") in the order in which the provider served their requests.
- * Each process makes `calls` requests. At the time when the fastest process had all its requests
- * served, how many had the slowest one? Returns this number. */
+/* `order` has a process ("run3") for each request that the provider served, in the order of the
+ * requests. Each process makes `calls` requests. Returns how many requests of the slowest process
+ * had been served when the last request of the fastest process was served. */
 static unsigned least_served(const json_t *order, int calls)
 {
     int served[PROCESSES] = {0};

@@ -374,8 +374,8 @@ static void variants_beside_count_nowhere(void **state)
     campaign_table_release(&t);
 }
 
-/* The variant max-autotune is a baseline, unlike variants beside. All variants have columns in CSV
- * and entries in JSON. */
+/* The variant max-autotune is a baseline, unlike the variants that Hone times only beside the
+ * baselines. All variants have columns in CSV and entries in JSON. */
 static void variants_have_columns(void **state)
 {
     struct campaign_table t = {.campaign = {.name = "c"}};
@@ -405,9 +405,9 @@ static void variants_have_columns(void **state)
 }
 
 /* A row also has the ratios to PyTorch with its default settings, eager and compiled. For a task
- * without a convolution, these are the ratios to the usual baselines of PyTorch. A task with a
- * convolution has baselines of its own for them. An older Hone did not time these, so such a row
- * has no ratios. */
+ * without a convolution, these are the ratios to the usual baselines of PyTorch. For a task with a
+ * convolution, Hone times two more baselines, with the default settings. An older Hone did not time
+ * them, so a row of an older Hone lacks these ratios. */
 static void default_settings_have_columns(void **state)
 {
     struct campaign_table t = {.campaign = {.name = "c"}};
@@ -444,7 +444,8 @@ static void default_settings_have_columns(void **state)
     for (size_t i = 0; i < ARRAY_LEN(cells); i++)
         assert_string_equal(csv_value(text.buf, cells[i].column, cells[i].line, cell),
                             cells[i].value);
-    assert_null(strstr(text.buf, "torch_eager_default")); /* default_eager_... are its columns */
+    /* The baseline torch.eager-default has the columns default_eager_... and no others. */
+    assert_null(strstr(text.buf, "torch_eager_default"));
     strbuf_clear(&text);
     campaign_markdown(&t, &text);
     static const char *const texts[] = {

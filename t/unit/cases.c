@@ -12,8 +12,10 @@ static void more_work_raises_the_limits(void **state)
 {
     (void)state;
     struct job_case cases[] = {
-        {.flops = 1e6, .min_bytes = 1e4, .ncalls = 5},  /* a smoke shape of a small task */
-        {.flops = 1e10, .min_bytes = 1e8, .ncalls = 3}, /* one of a network: 200 s + 20 s */
+        /* a smoke shape of a small task */
+        {.flops = 1e6, .min_bytes = 1e4, .ncalls = 5},
+        /* a shape of a network: 200 s for the flops and 20 s for the bytes */
+        {.flops = 1e10, .min_bytes = 1e8, .ncalls = 3},
         {.flops = 1e15, .min_bytes = 1e12, .ncalls = 2},
     };
     struct job_call calls[5] = {0}, sampled[] = {{0}, {.flags = JOB_CALL_BLOCK_SAMPLE}};
@@ -38,7 +40,7 @@ static void more_work_raises_the_limits(void **state)
     assert_int_equal(l.call_ns, second);
     assert_true(l.wall_ns > 1200 * second);
 
-    sampled[1].flags = 0; /* so much work that the limit is bounded */
+    sampled[1].flags = 0; /* now the last case counts, but a call gets at most one more hour */
     l = (struct job_limits){.call_ns = 40 * second};
     cases_allow_for_work(&s, true, &l);
     assert_int_equal(l.call_ns, 3640 * second);

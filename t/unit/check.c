@@ -221,7 +221,7 @@ static void answers_that_depend_on_the_call(void **state)
     for (size_t i = 0; i < ARRAY_LEN(all); i++) {
         struct facts f;
         good(&f);
-        f.calls[2].repeat_equal = all[i].call != 1; /* one call is wrong, the other right */
+        f.calls[2].repeat_equal = all[i].call != 1; /* if call 1 is wrong, call 2 is still right */
         f.cmp[all[i].call].bad = 1;
         f.cmp[all[i].call].max_ratio = INFINITY;
         f.cmp[all[i].call].stale = 1;
@@ -266,7 +266,7 @@ static void answers_that_ignore_an_input_by_mistake(void **state)
     (void)state;
     struct facts f;
     good(&f);
-    for (int k = 1; k <= 3; k++) { /* wrong in a fresh module too (2), and stale (3) */
+    for (int k = 1; k <= 3; k++) { /* call 2, in a fresh module, is wrong too, and so is call 3 */
         f.cmp[k].bad = 1;
         f.cmp[k].max_ratio = 2;
     }
@@ -645,7 +645,7 @@ static void samples_are_judged(void **state)
     verdict_release(&v);
     good(&f);
     f.calls[0].flags |= JOB_CALL_BLOCK_SAMPLE;
-    f.calls[0].most_written = 0.985; /* so little is missing that results may equal poison */
+    f.calls[0].most_written = 0.985; /* right values may equal the poison in the other 1.5% */
     v = judge(&f, NULL);
     assert_int_equal(v.kind, V_PASS);
     verdict_release(&v);
@@ -654,7 +654,7 @@ static void samples_are_judged(void **state)
     f.calls[0].sample.ran = 99;
     f.calls[0].most_written = 0.97;
     expect(&f, V_MISMATCH, "unwritten");
-    f.cmp[1].n = 98; /* call 1 compared 98 of 99 elements: the truth does not have all */
+    f.cmp[1].n = 98; /* call 1 compared 98 of 99 elements: the truth lacks one element */
     v = judge(&f, NULL);
     assert_int_equal(v.kind, V_PASS);
     verdict_release(&v);

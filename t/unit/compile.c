@@ -409,8 +409,8 @@ static int children_of(pid_t pid, pid_t first[1])
     return n;
 }
 
-/* Starts several compiles in a service that may run `jobs` at the same time. Returns the largest
- * number that did. */
+/* Starts several compiles in a service that may run `jobs` compiles at the same time. Returns the
+ * largest number of compiles that did run at the same time. */
 static int most_at_once(unsigned jobs)
 {
     enum { N = 8 };

@@ -1,6 +1,7 @@
 /*
  * Tests the references that Hone generates for deep networks: their text stays short, they compute
- * shared errors once, and tolerances that are proved with few runs are checked as strictly.
+ * shared errors once, and tolerances that are proved with few runs are checked as strictly as those
+ * that are proved with more runs.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -615,7 +616,8 @@ static const char running_task[] =
     "                {\"role\": \"time\", \"axes\": {\"R\": 64, \"C\": 64}}]}";
 
 /* Random errors of the TF32 products limit the variance of an output (hone_limit()), but not the
- * part of its last two roundings: their sigma is sqrt(2) = 1.41 times that of one rounding. */
+ * part of it that the last two roundings add. Together, two roundings have sqrt(2) = 1.41 times the
+ * sigma of one. */
 static void last_roundings_count_in_full(void **state)
 {
     struct made m;

@@ -296,9 +296,9 @@ static void test_cluster(void **state)
 
 /* ---- findings of the sanitizer --------------------------------------------------------------- */
 
-/* Writes a copy of a PTX file. The copy lacks the first line of one kernel that contains `what`. If
- * `what` has two patterns with a bar between them, it lacks one line for each. Returns the path of
- * the copy, which the caller frees. */
+/* Writes a copy of a PTX file. From one kernel, the copy leaves out the first line that contains
+ * `what`. If `what` has two patterns with '|' between them, it leaves out a line for each pattern.
+ * Returns the path of the copy, which the caller frees. */
 static char *without(const char *ptx, const char *kernel, const char *what)
 {
     FILE *f = fopen(ptx, "r");
@@ -367,7 +367,7 @@ static void test_missing(void **state)
     expect(CASES "cluster.ptx", "st_async_b32", "mbarrier.try_wait|bra $wait", 32, 2, FIND_ASYNC);
 }
 
-/* If a kernel waits for its copy at no place, a block ends while the copy still reads the block's
+/* If a kernel waits for its copy nowhere, a block may end while the copy still reads the block's
  * shared memory. */
 static void test_never_waited(void **state)
 {

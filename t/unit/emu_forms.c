@@ -68,7 +68,7 @@ static enum ptx_type last_type(const struct form *f)
     return PT_NONE;
 }
 
-/* Register n for a value of this type. */
+/* Returns the name of register n for a value of type t. */
 static const char *reg(enum ptx_type t, int n)
 {
     static char buf[8][16];

@@ -1,4 +1,5 @@
-/* One instruction at a time, with extreme values, compared with the PTX manual and the hardware. */
+/* Tests one instruction at a time, with extreme values. The expected results come from the PTX
+ * manual and the hardware. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

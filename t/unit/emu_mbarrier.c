@@ -1,4 +1,5 @@
-/* The mbarrier word: phases, transactions, drops, and misuse that is refused. */
+/* Tests the mbarrier word: phases, transactions, arrivals that drop out of later phases, and misuse
+ * that is refused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -51,7 +52,7 @@ static void test_drop(void **state)
     mbar_init(&b, 2);
     assert_int_equal(mbar_arrive(&b, 1, true), MBAR_OK);
     assert_int_equal(mbar_arrive(&b, 1, false), MBAR_FLIPPED);
-    assert_int_equal(b.pending, 1); /* one fewer from now on */
+    assert_int_equal(b.pending, 1); /* each later phase expects one arrival less */
     assert_int_equal(mbar_arrive(&b, 1, false), MBAR_FLIPPED);
 }
 

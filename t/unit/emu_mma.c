@@ -1,6 +1,6 @@
 /*
- * Compares matrix instructions with plain triple loops. This test takes the place of each element
- * from the tables of the PTX manual, and not from the block structure that mma.c uses.
+ * Compares matrix instructions with plain triple loops. This test takes the position of each
+ * element from the tables of the PTX manual, and does not use the block structure of mma.c.
  */
 #include <math.h>
 #include <setjmp.h>

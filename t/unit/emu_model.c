@@ -19,7 +19,7 @@ static double counter(const struct emu_run *r, const char *name)
     return 0;
 }
 
-/* Runs `body` as a kernel, in a call that counts. %rd0 is an input, %rd1 an output, and %rd2 is
+/* Runs `body` as a kernel, in a call with counters. %rd0 is an input, %rd1 an output, and %rd2 is
  * `number`. %r0 is the thread, %r1 the block, %r2 the address of shared memory. */
 static enum result_status run_counted(struct emu_run *r, const char *body, uint32_t grid,
                                       uint32_t block, uint64_t in_bytes, uint64_t number)
@@ -84,7 +84,7 @@ static void wild_addresses_fault(void **state)
             }
 }
 
-/* The lanes of one generic atomic may be in shared and in global memory. */
+/* In one generic atomic, some lanes may access shared memory and others global memory. */
 static void atomics_on_two_spaces_are_counted(void **state)
 {
     (void)state;
@@ -139,8 +139,8 @@ static void atomics_on_one_word_queue(void **state)
     assert_true(counted(real, 512, 32, 4096, 0, "time") > 1.4 * t_one);
 }
 
-/* Four loads of a word each count as one load of 16 bytes, if they are aligned and nothing is in
- * between. */
+/* Four loads, of one word each, count as one load of 16 bytes if they are aligned and no other
+ * instruction is between them. */
 static void neighbours_in_shared_memory_are_one(void **state)
 {
     (void)state;
@@ -248,7 +248,7 @@ static void sampled_places(uint64_t seed, uint32_t *hits)
     }
 }
 
-/* If a block could know that it is in the sample, it could be fast only there. */
+/* If a block could know that it is in the sample, a kernel could be fast in these blocks only. */
 static void no_block_knows_that_it_is_sampled(void **state)
 {
     (void)state;

@@ -17,7 +17,7 @@
 #include "emu/core/machine.h"
 
 #define CASES "t/cases/model/h200.tsv"
-#define MEASURED 7 /* column */
+#define MEASURED 7 /* the column of the measured times */
 
 struct timed {
     char *code;

@@ -247,7 +247,7 @@ static void long_blocks(void **state)
     struct sample s;
     for (size_t i = 0; i < ARRAY_LEN(grids); i++) {
         begin(&s, false);
-        s.r.job.limits.emu_steps = 80000000; /* a quarter is for the sample: 16 blocks */
+        s.r.job.limits.emu_steps = 80000000; /* a quarter is for the sample, enough for 16 blocks */
         launch(&s, ptx, grids[i]);
         look(&s);
         assert_in_range(s.written, 15 * 32, 17 * 32);
@@ -255,8 +255,8 @@ static void long_blocks(void **state)
     }
 }
 
-/* A call that Hone verifies runs all blocks if that is cheap. Then the blocks may use atomics, and
- * `most` shows that one block in a hundred writes nothing. */
+/* A call that Hone verifies runs all blocks if that is cheap. Then the blocks may use atomics. If
+ * one block in a hundred writes nothing, `most` shows it. */
 static void verified_calls_run_more(void **state)
 {
     (void)state;

@@ -4,7 +4,7 @@
  *
  * Most bodies run in two warps. The first warp reads: it comes to READ late, after the other warp
  * has stored to [%r1], and no barrier orders the two. %p0 is true in the first warp. %rd1 is the
- * lane's element of the output, %rd2 an input of 32 elements, %rd3 the block's element of a
+ * thread's element of the output, %rd2 an input of 32 elements, %rd3 the block's element of a
  * workspace, %rd5 the start of the workspace.
  */
 #include <setjmp.h>

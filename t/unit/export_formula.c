@@ -73,7 +73,7 @@ static void values(void **state)
     }
 }
 
-/* gcc -Wall wants parentheses around && in ||, and none around the rest. */
+/* gcc -Wall wants parentheses around && inside ||, and around ! before ==. It wants no others. */
 static void conditions(void **state)
 {
     static const struct {

@@ -1,5 +1,5 @@
-/* Tests generated data: it has known values, an element alone equals the same element of a fill,
- * and the distributions are as asked. */
+/* Tests generated data: it has known values, an element that is generated alone equals the same
+ * element of a fill, and the distributions are as asked. */
 #include "job/gen.h"
 #include "job/edges.h"
 
@@ -163,7 +163,7 @@ static void moments_are_as_asked(void **state)
     v /= N;
     assert_true(fabs(m - 3) < 5 * 0.5 / 1024);
     assert_true(fabs(sqrt(v) - 0.5) < 0.002);
-    assert_true(fabs(k4 / N / (v * v) - 2.85) < 0.03); /* a sum of 8 uniforms: 3 - 1.2/8 */
+    assert_true(fabs(k4 / N / (v * v) - 2.85) < 0.03); /* the kurtosis of 8 uniforms: 3 - 1.2/8 */
     assert_true(fabs(lag / N / v) < 0.005);
     assert_true(most > 0.5 * 4 && most < 0.5 * 4.9);
 

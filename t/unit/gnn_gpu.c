@@ -299,7 +299,8 @@ struct products {
     float y[ROWS * WIDE], dx[ROWS * DEEP], dw[2 * DEEP * WIDE];
 };
 
-/* Computes a loss. From its number of rows, the device learns how small gradients are. */
+/* Computes a loss of 1024 rows. From the number of rows, the device learns how small gradients
+ * are. */
 static void begin_backward(struct gnn_device *d)
 {
     enum { SEEDS = 1024 };
@@ -312,9 +313,10 @@ static void begin_backward(struct gnn_device *d)
     assert_int_equal(loss.rows, SEEDS);
 }
 
-/* Computes y = x w + x' w', and from its gradient dy the gradients dx, dw and dw'. Adds the
- * gradient to dx twice. dy has values from -size to size. One element of x and one of w is `huge`.
- * `how` names the instructions: mma, wgmma, or NULL for the default. */
+/* Computes y = x w + x' w', and from dy, the gradient of y, the gradients dx, dw and dw'. Computes
+ * dx twice, and adds the second result to the first. dy has values from -size to size. One element
+ * of x and one of w is `huge`. `how` names the instructions: mma, wgmma, or NULL for the
+ * default. */
 static void multiply_sized(const char *device, const char *precision, const char *how, float size,
                            float huge, struct products *p)
 {

@@ -1,6 +1,6 @@
 /*
- * gnn_model_rig.h - a small made batch for tests of models: targets without neighbours, self loops,
- * repeated edges, an unlabelled seed.
+ * gnn_model_rig.h - a small generated batch for tests of models. It has targets without neighbours,
+ * self loops, repeated edges, and an unlabelled seed.
  */
 #ifndef GNN_MODEL_RIG_H
 #define GNN_MODEL_RIG_H
@@ -19,7 +19,8 @@ struct rig_batch {
     float *feature;
 };
 
-/* A batch of `seeds` seeds; each level has `growth` times the nodes of the one before. */
+/* Makes a batch of `seeds` seeds. Each level has `growth` times as many nodes as the level
+ * before. */
 static inline void rig_batch_init(struct rig_batch *r, int hops, int64_t seeds, int64_t growth,
                                   int64_t features, int64_t classes, uint64_t seed)
 {
@@ -62,7 +63,7 @@ static inline void rig_batch_init(struct rig_batch *r, int hops, int64_t seeds, 
         r->node[i] = (int32_t)i;
     r->degree = xmalloc((size_t)b->n_nodes[hops - 1] * sizeof(int32_t));
     for (int64_t i = 0; i < b->n_nodes[hops - 1]; i++)
-        r->degree[i] = (int32_t)(9 + i % 11); /* a target has at most 8 edges */
+        r->degree[i] = (int32_t)(9 + i % 11); /* a target has at most 8 edges here */
     b->degree = r->degree;
     b->feature = r->feature;
     b->feature_type = GNN_F32;

@@ -146,8 +146,9 @@ static void sets_are_uniform(void **state)
     assert_true(chi_square_p(x, 19) > 1e-4);
 }
 
-/* Degrees above 64 share the bits that mark taken positions. Degrees above PICK_SMALL draw whole
- * words. There are too many sets to count, so this test counts positions in 16 bins. */
+/* Above degree 64, several positions share a bit that marks them as taken. Above PICK_SMALL, each
+ * random number is a whole word. There are too many sets to count, so this test counts positions in
+ * 16 bins. */
 static void large_degrees_are_uniform(void **state)
 {
     (void)state;
@@ -192,7 +193,7 @@ static void rig_init(struct rig *r)
     int64_t n = 0;
     for (int v = 0; v < NODES; v++) {
         int64_t degree = v % 10 == 0 ? 0 : rng_range(&g, 1, v % 7 == 0 ? 199 : 20);
-        /* distinct neighbours: a step through a residue class */
+        /* steps of 1 or 3 modulo NODES, which give distinct neighbours */
         int64_t first = rng_range(&g, 0, NODES - 1), step = 1 + 2 * rng_range(&g, 0, 1);
         for (int64_t i = 0; i < degree; i++)
             r->neighbour[n + i] = (int32_t)((first + i * step) % NODES);
@@ -275,7 +276,8 @@ static void batches_keep_their_contract(void **state)
     free(r.neighbour);
 }
 
-/* LABOR-0 shares variates, so its batches have fewer nodes. */
+/* In LABOR-0, a neighbour has the same random number for all nodes of a hop. So these nodes often
+ * take the same neighbours, and batches have fewer nodes. */
 static void labor_takes_fewer_nodes(void **state)
 {
     (void)state;

@@ -188,8 +188,8 @@ static void die_after(void *ctx, int64_t epoch, int64_t batch, int64_t batches,
         kill(getpid(), SIGKILL);
 }
 
-/* Trains in a child process that kills itself after so many batches (`after`). Returns true if the
- * child finished before that. */
+/* Trains in a child process that kills itself when it has trained `after` batches. Returns true if
+ * the child finished before that. */
 static bool train_until_killed(struct train_options o, int64_t epochs, int64_t after)
 {
     struct killer k = {after, 0};

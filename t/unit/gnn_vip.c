@@ -1,5 +1,5 @@
-/* Inclusion probabilities (gnn/gpu/vip.h): they are exact in small graphs, agree with counting in
- * others, and choose the nodes to cache. */
+/* Tests inclusion probabilities (gnn/gpu/vip.h), which say how likely each node is in a batch. They
+ * are exact in small graphs, agree with counting in others, and choose the nodes to cache. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -29,7 +29,7 @@ static void near_p(double a, double b)
 /* Small graphs whose probabilities are easy to compute. */
 static void inclusion_of_small_graphs_is_exact(void **state)
 {
-    /* 0 has the neighbours 1..4, 1 has 5, 5 has 0; 6 is alone. */
+    /* Node 0 has the neighbours 1 to 4, node 1 has 5, node 5 has 0, and node 6 is alone. */
     static const int64_t offset[] = {0, 4, 5, 5, 5, 5, 6, 6};
     static const int32_t neighbour[] = {1, 2, 3, 4, 5, 0}, seed[] = {0, 6};
     const struct gnn_graph g = {7, 6, offset, neighbour};

@@ -127,7 +127,7 @@ static double fill(const char *name, int64_t i, int64_t n, const int64_t *axes)
         return v > 0;
     case 'n': /* an index into the axis that the second letter names */
         return fmod(fabs(v * 64), (double)axes[name[1] - 'A']);
-    case 't': /* classes; -100 does not count */
+    case 't': /* classes; losses ignore -100 */
         return i % 5 == 3 ? -100 : fmod(fabs(v * 64), (double)axes[2]);
     case 'o': /* offsets of bags: they rise from 0 to B * C */
         return (double)(i * axes[1] * axes[2] / (n > 1 ? n - 1 : 1));
@@ -265,7 +265,8 @@ static void elementwise(void **state)
         check(&m);
 }
 
-/* Applies operations to a sum: its magnitude is larger than its value. */
+/* Applies operations to a sum. Its magnitude, the sum of the absolute terms, can be larger than its
+ * value. */
 static void functions_of_sums(void **state)
 {
     struct maker m;
@@ -642,7 +643,7 @@ static void indices(void **state)
                    ATTRS(AXES(1)))));
     check(&m);
     maker_open(&m);
-    const struct value *chain = in(&m, "nA", DT_I64, "A"); /* i[i], applied 30 times */
+    const struct value *chain = in(&m, "nA", DT_I64, "A"); /* then chain = chain[chain], 30 times */
     for (int i = 0; i < 30; i++)
         chain = op(&m, OP_INDEX_SELECT, ARGS(chain, chain), ATTRS(AXES(0)));
     out(&m, chain);

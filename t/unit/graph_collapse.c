@@ -69,7 +69,8 @@ static void compare(struct graph *g, const int64_t *sizes, const char *what, boo
     int64_t least;
     struct result before = evaluate(g, sizes);
     assert_true(dim_eval(graph_least_flops(g), sizes, &least));
-    assert_int_equal(evaluate(g, sizes).flops, before.flops); /* that did not change the graph */
+    /* graph_least_flops() did not change the graph. */
+    assert_int_equal(evaluate(g, sizes).flops, before.flops);
     graph_collapse(g);
     struct result after = evaluate(g, sizes);
     if ((after.flops < before.flops) != moves || after.flops != least)
@@ -155,7 +156,8 @@ static void test_triangles(void **state)
 }
 
 /* A case: a convolution, usually transposed, and a mean or a pooling after it. The test builds its
- * graph itself, because Hone reads no PyTorch text for these. */
+ * graph itself, because Hone cannot read a transposed convolution from PyTorch text. `more` is
+ * PyTorch's output_padding, and `gap` its dilation. */
 struct transposed {
     const char *what;
     bool plain; /* the convolution is not transposed, and does not use `more` */

@@ -514,7 +514,7 @@ static inline void eval_matmul(struct eval *e, const struct value *v, struct arr
     double *number = xcalloc((size_t)(a->n + b->n + 1), sizeof *number);
     for (int64_t i = 0; i < a->n + b->n; i++)
         number[i] = (double)i;
-    la.x = lb.x = number; /* broadcast the numbers of the matrices */
+    la.x = lb.x = number; /* so broadcast_get() gives the number of a matrix */
     for (int64_t o = 0; o < batch.n; o++) {
         int64_t at[GRAPH_MAX_RANK];
         split(&batch, o, at);

@@ -60,7 +60,7 @@ static void inputs_are_found(void **state)
          "x -20"},
         {"x float32 R,C; y float32 R,C out", "x / x.norm(dim=-1, keepdim=True).clamp(min=1e-6)",
          "x -22"},
-        /* Both terms of a difference are scaled. For linear(), the weight and the bias are. */
+        /* Both terms of a difference are scaled. So are the weight and the bias of linear(). */
         {"a float32 R,C; b float32 R,C; y float32 R out", "(a - b + 1e-6).norm(dim=-1)",
          "a -21; b -21"},
         {"x float32 R,C; w float32 O,C; b float32 O; y float32 R,O out",

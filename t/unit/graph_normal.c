@@ -465,7 +465,7 @@ static void test_same_graph(void **state)
     struct rig a, b;
     rig_init(&a);
     rig_init(&b);
-    made(&b, "exp($y)"); /* ids differ */
+    made(&b, "exp($y)"); /* so that the ids of b differ from those of a */
     const struct dim *da[] = {dim(&a, "R"), dim(&a, "C")}, *db[] = {dim(&b, "R"), dim(&b, "C")};
     graph_add_output(&a.g, "o", DT_F32, 2, da, made(&a, "add(div($x, $C), $y)"));
     graph_add_output(&b.g, "o", DT_F32, 2, db, made(&b, "add($y, div($x, $C))"));

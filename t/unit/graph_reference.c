@@ -89,7 +89,7 @@ static void check(struct maker *m)
     if (oracle_build(&t, so, &err) < 0)
         fail_msg("%s\n%s", r.source.buf, err.msg);
     compile_strictly(&t, dir.path);
-    bool in_parts = strstr(r.source.buf, "PART") != NULL; /* the last sizes are for these only */
+    bool in_parts = strstr(r.source.buf, "PART") != NULL; /* others skip the last sizes */
     for (int i = 0; i < NSIZES - !in_parts; i++)
         run_at(m, &t, so, sizes[i]);
     cover(&m->g);

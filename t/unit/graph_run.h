@@ -27,8 +27,8 @@ static inline void task_without_reference(struct task *copy)
     generated_task_release(copy);
 }
 
-/* Returns true if both are finite and differ by at most 1e-12 of the magnitude or of |want|; also
- * if they are the same infinity, or if both are NaN. */
+/* Returns true if both numbers are finite and differ by at most 1e-12 * max(mag, |want|), if both
+ * are the same infinity, or if both are NaN. */
 static inline bool agree(double got, double want, double mag)
 {
     if (isnan(got) || isnan(want))
@@ -36,8 +36,8 @@ static inline bool agree(double got, double want, double mag)
     return got == want || fabs(got - want) <= 1e-12 * fmax(mag, fabs(want));
 }
 
-/* Unless TIER is quick, checks that the text compiles without a warning as C17 and as C++17, as
- * `hone task check` does. */
+/* Unless TIER is quick, checks that the task's reference compiles without a warning as C17 and as
+ * C++17. `hone task check` checks the same. */
 static inline void compile_strictly(const struct task *t, const char *dir)
 {
     static const char *const ways[2][4] = {{"cc", "-std=c17", "-x", "c"},

@@ -1,5 +1,5 @@
-/* Tests job.bin: a job can be written and read back, and the reader refuses truncated, changed and
- * hostile files. */
+/* Tests job.bin: a job can be written and read back, the reader refuses truncated and hostile
+ * files, and it survives changed bytes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

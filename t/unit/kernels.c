@@ -1,6 +1,6 @@
 /*
- * The kernels that come with Hone: each task has at least one simple kernel, and every plan parses
- * with its task. t/kernels.sh checks that the kernels compute the right thing.
+ * Tests the kernels that come with Hone: each task has at least one simple kernel, and every plan
+ * parses with its task. t/kernels.sh checks that the kernels compute the right thing.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -56,7 +56,7 @@ static void pieces_are_the_whole(void **state)
                 b.gen = (struct gen_spec){.dist = GEN_INT, .a = 0, .b = 99};
             gen_fill(&b.gen, b.dtype, 7, b.stream, 0, elems, want);
             lazy_init(&z, mem, &b, LAZY_DATA, 7);
-            /* gen_fill() begins at the first byte; this begins at the last one */
+            /* gen_fill() begins at the first byte, and this loop at the last one */
             for (uint64_t at = b.bytes; at-- > 0;)
                 lazy_need(&z, at, 1);
             assert_memory_equal(mem, want, b.bytes);
@@ -90,8 +90,8 @@ static void only_what_is_needed(void **state)
     free(mem - 1);
 }
 
-/* Bytes that were written stay. lazy_original() gives the bytes of a piece as they were before
- * that. So one can find out which bytes were written. */
+/* Bytes that were written stay. lazy_original() gives the bytes that a piece had before it was
+ * written. So one can find out which bytes were written. */
 static void writes_survive(void **state)
 {
     (void)state;
@@ -139,7 +139,7 @@ static void doubles(void **state)
     lazy_need(&z, 299 * sizeof *mem, sizeof *mem);
     assert_true(mem[299] == -1e30);
     lazy_release(&z);
-    lazy_init_doubles(&z, mem, 0, 1); /* nothing at all */
+    lazy_init_doubles(&z, mem, 0, 1); /* an empty array */
     assert_int_equal(z.npieces, 0);
     lazy_release(&z);
 }

@@ -281,7 +281,8 @@ static void lists_of_variants(void **state)
             fail_msg("'%s' is accepted", bad[i]);
     assert_non_null(
         strstr(err.msg, "max-autotune,high,channels-last,channels-last-timed,frozen-weights"));
-    /* Names of baselines: which of them are PyTorch, which are only beside, which are programs. */
+    /* A contender's name says whether it is a PyTorch baseline, is only timed beside the baselines,
+     * or is a user's program. */
     assert_true(baseline_is_torch("torch") && baseline_is_torch("torch.compile"));
     assert_true(baseline_is_torch("torch.max-autotune") && !baseline_is_torch("torch.high"));
     assert_true(baseline_is_torch("torch.eager-default"));

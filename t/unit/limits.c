@@ -362,9 +362,9 @@ static void sim_step(struct sim_run *r, struct sim_call *c, struct provider *p, 
 }
 
 /* Eight runs make 50 calls each to a simulated provider. `requests` and `tokens` are its limits for
- * a minute; 0 = none. `share` is the share of a request's maximum of tokens that it counts. Sets
- * least[i] to the number of calls that run i had made at the time when the first run had made all.
- * Returns the simulated seconds that all calls took. */
+ * a minute; 0 = none. `share` is the share of a request's maximum of tokens that the provider
+ * counts. Sets least[i] to the number of calls that run i had made at the time when the first run
+ * had made all. Returns the simulated seconds that all calls took. */
 static double simulate(enum counting how, double requests, double tokens, double share,
                        const char *model, unsigned least[8])
 {
@@ -476,7 +476,7 @@ static void test_pause_is_shared(void **state)
     assert_int_equal(why.until_ns, clock_ns + 3000 * MS);
     clock_ns += 3001 * MS;
     assert_true(limiter_is_granted(a, x, NULL));
-    assert_false(limiter_is_granted(b, y, NULL)); /* after a pause, they start one at a time */
+    assert_false(limiter_is_granted(b, y, NULL)); /* after a pause, requests start one at a time */
     limiter_answered(a, x, true, nothing);
     assert_true(limiter_is_granted(b, y, NULL));
     limiter_close(a);

@@ -1,5 +1,5 @@
-/* memory.c - tests the lessons of earlier runs: which later runs are offered them, and what a
- * hostile file cannot do. */
+/* memory.c - tests the lessons of earlier runs: which later runs get them, and what a hostile file
+ * cannot do. */
 #include "memory/memory.h"
 
 #include <math.h>
@@ -156,8 +156,8 @@ static void similar_tasks_get_points_and_lines(void **state)
     task_free(other);
 }
 
-/* Memory puts the point first that was best in most runs, even if one run found it far slower. If
- * another point took the same times as the first one, it comes last. */
+/* Memory puts the point first that was best in most runs, even if one run found it far slower. A
+ * point that took the same times as the first one comes last. */
 static void points_are_ranked_for_few_tries(void **state)
 {
     const char *const often = "vec 4 -> 8 [softmax 0.2.1.2.2.3.1.0]";
@@ -215,9 +215,9 @@ static void untried_points_are_estimated(void **state)
     task_free(other);
 }
 
-/* The estimate of a gain adds an effect for each value, which is the same in all runs, and a level,
- * which differs between runs. Hostile lessons may have more values than any playbook has; they must
- * not cost much time. */
+/* The estimate of a gain adds an effect for each setting's value, which is the same in all runs,
+ * and a level, which differs between runs. Hostile lessons may have more values than any playbook
+ * has; they must not cost much time. */
 static void estimates_add_up(void **state)
 {
     struct estimate e = ESTIMATE_INIT;
@@ -664,8 +664,8 @@ static void hostile_files_are_refused(void **state)
     task_free(other);
 }
 
-/* A lesson may have a valid form, but strange names and huge gains. It adds no line to a prompt,
- * and does not change the point with which the author begins. */
+/* A lesson may have a valid form, but strange names and huge gains. Such a lesson adds no line to a
+ * prompt, and does not change the point with which the author begins. */
 static void strange_lessons_stay_out(void **state)
 {
     struct task *other = at_other_shapes();

@@ -1,5 +1,6 @@
-/* noisy.c - the author `noisy`, which errs: its errors, its repairs, the same errors for the same
- * seed, and that it knows only what the prompt says. */
+/* noisy.c - tests the author `noisy`, which makes errors on purpose: which errors it makes, how it
+ * repairs them, that the same seed gives the same errors, and that the author knows only what the
+ * prompt says. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

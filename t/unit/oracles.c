@@ -35,7 +35,8 @@ static void sigmoid(void **state)
     assert_true(value(&r, "y", 2) == 0);
     for (int i = 3; i < 512; i++) {
         long double x = get(&r, "x", i), t = tanhl(fabsl(x) / 2);
-        long double big = (1 + t) / 2; /* for |x|; 1 - big loses digits, so use the other form */
+        long double big = (1 + t) / 2; /* the sigmoid of |x| */
+        /* For x < 0, expl(x) * big equals 1 - big, but loses no digits. */
         expect(&r, "y", i, x >= 0 ? big : expl(x) * big, 1e-14L);
     }
     run_close(&r);

@@ -206,8 +206,8 @@ static void test_next(void **state)
     uint32_t changed;
     b.elem = 4;
     *vec_push(&tried) = (struct pb_trial){start, 100};
-    /* Settings of the given move stage come first. For each, the next larger value comes before the
-     * next smaller one. */
+    /* Settings of the given stage come first. For each setting, the next larger value comes before
+     * the next smaller one. */
     assert_true(playbook_next(pb, &b, &tried, &start, 0, 0, &p, &changed));
     assert_int_equal(p.at[0], 2);
     assert_true(playbook_next(pb, &b, &tried, &start, 0, 1, &p, &changed));
@@ -558,8 +558,8 @@ static void test_odd_tasks(void **state)
         {"reduce_mid", "reduce_max_dim1", "x.amax(2)", "x float32 A,R,C; y float32 A,R out",
          "not a form of"},
         {"reduce_row", "", "x.sum()", "x float32 -; y float32 - out", NULL},
-        /* after a reduction, an expression may use its result, but no other reduction and no input
-         */
+        /* an expression after a reduction may use the reduction's result, but no other reduction
+         * and no input */
         {"reduce_row", "", "torch.sqrt(x.pow(2).mean(-1) + 1e-6)", "x float32 R,C; y float32 R out",
          NULL},
         {"reduce_over", "", "1 - x.amax(0).exp()", "x float32 R,C; y float32 C out", NULL},
@@ -580,7 +580,7 @@ static void test_odd_tasks(void **state)
         {"elementwise", "", "x * 2", "x int32 N; y int32 N out", NULL},
         {"broadcast", "", "x > 0", "x float32 N; y bool N out", NULL},
         {"elementwise", "add", "", "x int32 N; z int32 N; y int32 N out", "'x' is int32"},
-        /* to an expression, an axis is a scalar; the playbook elementwise takes no scalars */
+        /* an expression treats an axis as a scalar; the playbook `elementwise` takes no scalars */
         {"broadcast", "", "x / K3", "x float32 K3; y float32 K3 out; K3 axis 3", NULL},
         {"elementwise", "", "x / K3", "x float32 K3; y float32 K3 out; K3 axis 3",
          "1 scalars, not 0"},

@@ -150,8 +150,8 @@ static json_t *triangle(const char *fill)
     return graph;
 }
 
-/* A causal mask keeps a band of keys: from keep_from to keep_to before or after the query. But if
- * the scores outside the band are not -inf, the kernel must read all keys. */
+/* A causal mask keeps a band of keys. keep_from and keep_to are the ends of the band, counted from
+ * the query. But if the scores outside the band are not -inf, the kernel must read all keys. */
 static void test_causal(void **state)
 {
     static const struct {

@@ -185,8 +185,8 @@ static void test_norms(void **state)
     strbuf_release(&why);
 }
 
-/* The playbook rowwise takes chains of reductions and elementwise work. Checks along which axes it
- * reduces, and in how many stages. */
+/* The playbook `rowwise` takes chains of reductions and elementwise work. Checks along which axes
+ * it reduces, and in how many stages. */
 static void test_chains(void **state)
 {
     static const char x4[] = "x float32 A,B,C,D; y float32 A,B,C,D out";
@@ -234,7 +234,7 @@ static void test_chains(void **state)
     }
 }
 
-/* The playbook reduce_of takes a reduction of an expression whose inputs broadcast. */
+/* The playbook `reduce_of` takes a reduction of an expression whose inputs broadcast. */
 static void test_broadcast_reductions(void **state)
 {
     static const struct {
@@ -337,8 +337,8 @@ static void test_nested(void **state)
     }
 }
 
-/* Tries to bind cumsum to a task whose graph puts the number `first` before the cumulative sums of
- * x[:, start:start + C - 1]. Returns whether it fits. */
+/* Tries to bind the playbook `cumsum` to a task whose graph puts the number `first` before the
+ * cumulative sums of x[:, start:start + C - 1]. Returns whether it fits. */
 static bool binds_exclusive(void **state, int first, const char *start, struct strbuf *why)
 {
     struct pb_binding b;
@@ -370,8 +370,8 @@ static bool binds_exclusive(void **state, int first, const char *start, struct s
     return fits;
 }
 
-/* cumsum can write an exclusive scan: the results begin with a 0, and the last element of x is left
- * out. */
+/* The playbook `cumsum` can write an exclusive scan: the results begin with a 0, and the last
+ * element of x is left out. */
 static void test_exclusive_scans(void **state)
 {
     struct strbuf why = STRBUF_INIT(2000);

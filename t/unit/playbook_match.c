@@ -526,8 +526,9 @@ static void test_products_of_views(void **state)
         must_not_find(*state, "gemm_f32", bad[i].text, bad[i].spec, "");
 }
 
-/* An epilogue may use the indices of rows and columns. If it ignores the product in some elements,
- * the match finds the diagonals in which it uses the product: those from keep_from to keep_to. */
+/* An epilogue may use the indices of rows and columns. If an epilogue ignores the product in some
+ * elements, the match finds the diagonals in which the epilogue uses the product: those from
+ * keep_from to keep_to. */
 static void test_masked_products(void **state)
 {
     static const char square[] = "x float32 N,N; w float32 N,N; y float32 N,N out";
@@ -552,7 +553,7 @@ static void test_masked_products(void **state)
         assert_string_equal(rig_text(&f.b, "keep_to"), good[i].to);
         look_away(&f);
     }
-    /* here the matrices of x become one, and m counts its rows, not those of a single matrix */
+    /* here the matrices of x become one large matrix, and m counts the rows of this large matrix */
     must_not_find(*state, "gemm_f32", "torch.triu(x @ w)",
                   "x float32 B,M,K; w float32 K,N; y float32 B,M,N out", "");
 }

@@ -46,11 +46,12 @@ static void test_products_of_float32(void **state)
 }
 
 /* Checks for which convolutions the template conv_tf32 fits, and some of the constants in its
- * kernel. Its first tile sizes (kBM) suit the largest timed shape. */
+ * kernel. The tile sizes with which the template starts (kBM) suit the largest timed shape. */
 static void test_convolutions(void **state)
 {
     static const struct {
-        const char *torch, *tensors, *want; /* text of the kernel; after '!', of the reason */
+        /* want: a text in the kernel, or after '!' one in the reason why the template fails */
+        const char *torch, *tensors, *want;
     } cases[] = {
         {"F.relu(F.conv2d(x, w, b, stride=2, padding=(1, 0), dilation=3))",
          "x float32 N,C,H,W; w float32 O,C,3,5; b float32 O; y float32 N,O,(H-5)/2+1,(W-13)/2+1 "
@@ -107,7 +108,8 @@ static void test_convolutions(void **state)
 static void test_convolutions_on_hopper(void **state)
 {
     static const struct {
-        const char *torch, *tensors, *want; /* text of the kernel; after '!', of the reason */
+        /* want: a text in the kernel, or after '!' one in the reason why the template fails */
+        const char *torch, *tensors, *want;
         bool tf32;
     } cases[] = {
         {"F.conv2d(x, w)", "x float32 N,C,H,W; w float32 O,C,3,5; y float32 N,O,H-2,W-4 out",

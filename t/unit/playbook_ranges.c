@@ -579,7 +579,8 @@ static void test_author_refines_a_file(void **state)
     json_object_set(s.facts, "node", node);
     s.best_ns = ns;
     assert_true(sim_step(&s));
-    /* the author begins with the second range, because one table was tried */
+    /* the author takes the ranges in turn; one table was tried, so it begins with the second
+     * range */
     assert_string_equal(s.moves.buf, "else: threads 128 -> 256 [mine R<=64:1.1 3.1]\n");
     assert_true(sim_step(&s));
     assert_non_null(strstr(s.moves.buf, "\nR <= 64: threads 64 -> 128 [mine R<=64:2.1 3.1]\n"));

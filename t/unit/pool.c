@@ -1,5 +1,5 @@
-/* Processes that share the pieces of a job: each piece is done once, failures show, no child stays.
- */
+/* Tests processes that share the pieces of a job: each piece is done once, failures are reported,
+ * and no child process stays. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -92,7 +92,7 @@ static void test_more_jobs_than_pieces(void **state)
     struct err err = ERR_INIT;
     assert_int_equal(run(&j, 64, 2, &err), 0);
     assert_int_equal(j.told[0] + j.told[1], 2);
-    assert_int_equal(run(&j, 0, 1, &err), 0); /* one process at least */
+    assert_int_equal(run(&j, 0, 1, &err), 0); /* at least one process runs */
     assert_int_equal(j.told[0], 2);
     assert_int_equal(run(&j, 3, 0, &err), 0);
     assert_no_child();

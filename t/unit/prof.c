@@ -1,5 +1,6 @@
 /*
- * Profiles: ncu's CSV with its units, launches merged by time, and a bottleneck for each category.
+ * Tests profiles: the units in ncu's CSV, means over launches that are weighted by time, and a
+ * bottleneck for each category.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -64,7 +65,7 @@ static void ncu_rows_become_counters(void **state)
     assert_true(k[0].time_ns == 4000 && k[0].launches == 2 && isnan(k[0].tensor_pct));
     verdict_release(&v);
 
-    /* Only the launches of one case. */
+    /* Now take only the launches of one case. */
     v = (struct verdict){.kind = V_PASS};
     ncu_counters(t, 2, 1, "time:0", &v);
     assert_true(counter(&v, "rows", "dram__throughput" PCT, "%") == 50);
@@ -135,7 +136,8 @@ static void each_category_has_its_name(void **state)
     }
 }
 
-/* Without counters of ncu, those of the emulator are used. Each of several workloads has a line. */
+/* Without counters of ncu, those of the emulator are used. If there are several workloads, each has
+ * a line. */
 static void modelled_counters(void **state)
 {
     (void)state;

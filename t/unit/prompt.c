@@ -64,15 +64,16 @@ static void test_slots_of_templates(void **state)
     (void)state;
     struct err err = ERR_INIT;
     bool has;
-    assert_int_equal(prompt_has_slot("step", "dialect", &has, &err), 0); /* in part/head */
+    /* The slot is in part/head, which is a part of this prompt. */
+    assert_int_equal(prompt_has_slot("step", "dialect", &has, &err), 0);
     assert_true(has);
     assert_int_equal(prompt_has_slot("profile", "dialect", &has, &err), 0);
     assert_false(has);
     assert_int_equal(prompt_has_slot("no_such", "dialect", &has, &err), -1);
 }
 
-/* A reply must begin with its MOVE line. So if a prompt also asks for sentences, it must say before
- * that that they come after this line. */
+/* A reply must begin with its MOVE line. So if a prompt also asks for sentences, it must first say
+ * that the sentences come after this line. */
 static void test_order_of_reply(void **state)
 {
     (void)state;
@@ -353,7 +354,7 @@ static void test_fault(void **state)
     verdict_release(&v);
 }
 
-/* If two times are the same as printed, the text calls them equally fast. */
+/* If two times look the same when printed, the text calls them equally fast. */
 static void test_times_against_the_best(void **state)
 {
     static const struct {

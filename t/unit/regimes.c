@@ -1,5 +1,6 @@
 /*
- * The smoke workloads that every task gets by rule, and the data that makes lost elements visible.
+ * Tests the smoke workloads that every task gets by rule, and the data that makes lost elements
+ * visible.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -128,7 +129,7 @@ static void constraints_and_the_largest_workload_hold(void **state)
         assert_true(w->axes[0].lo >= 2 && w->axes[0].lo <= 50);
         assert_true(w->axes[1].lo % 8 == 0 && w->axes[1].lo <= 300);
     }
-    assert_true(has_shape(t, 2, 24, false) && has_shape(t, 2, 40, false)); /* next to a warp */
+    assert_true(has_shape(t, 2, 24, false) && has_shape(t, 2, 40, false)); /* next to 32 */
     assert_true(mentions(t, "exclude D = 1, 31, 33"));
     assert_true(mentions(t, "D over 300"));
     task_free(t);

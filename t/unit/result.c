@@ -1,4 +1,5 @@
-/* result.bin: facts are written and read back; a reader refuses truncated and changed files. */
+/* Tests result.bin: facts are written and read back, the reader refuses truncated files, and it
+ * survives changed bytes. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -135,8 +135,8 @@ static void all_programs_get_the_same_data(void **state)
     teardown(&b);
 }
 
-/* If the device watches all variables of the modules, they stay loaded for seven rounds. Then they
- * are loaded again in the opposite order, so that they change places. */
+/* If the device watches all variables of the modules, the modules stay loaded for seven rounds.
+ * Then they are loaded again in the opposite order, so that they change places. */
 static void timed_modules_stay_and_change_places(void **state)
 {
     (void)state;

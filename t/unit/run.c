@@ -160,8 +160,8 @@ static void a_missing_baseline_is_a_fact(void **state)
     teardown(&b);
 }
 
-/* The result has counters only of the candidate, not of a baseline's call. They name their case,
- * and contain nothing of earlier calls, which were not to be counted. */
+/* The result has counters only of the candidate, not of a baseline's call. The counters name their
+ * case. They contain nothing of earlier calls that did not ask for counters. */
 static void counters_are_the_candidates(void **state)
 {
     (void)state;
@@ -204,7 +204,7 @@ static void a_baseline_is_verified(void **state)
 }
 
 /* With programmatic dependent launch (pdl), a launch may overlap with the one before it. The worker
- * allows this to a baseline, but not to a candidate. */
+ * allows this for a baseline, but not for a candidate. */
 static void only_baselines_launch_early(void **state)
 {
     (void)state;
@@ -424,8 +424,8 @@ enum { CRASHES = 1 };
 enum { CRASHES = 2 };
 #endif
 
-/* The watchdog does not save a snapshot at once, but if a call takes long, or if the process
- * crashes. */
+/* The watchdog does not save a snapshot at once. It saves the snapshot only if a call takes long,
+ * or if the process crashes. */
 static void an_unsaved_snapshot_is_saved_in_time(void **state)
 {
     (void)state;

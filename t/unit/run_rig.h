@@ -53,7 +53,7 @@ struct fake {
     const char *launched;
 };
 static uint64_t fake_room;      /* bytes that the device has left for the truth */
-static uint64_t fake_hide_from; /* hide_from of the device */
+static uint64_t fake_hide_from; /* the device's hide_from (device.h) */
 static bool fake_sealed;        /* does the device watch all of a module's variables? */
 static bool in_further_process; /* is this a further timing process? */
 static struct fake *last;       /* counters of the latest device, for assertions */
@@ -511,8 +511,9 @@ static void teardown(struct bench *b)
     arena_release(&b->a);
 }
 
-/* Replaces python3 by a script, and the baseline by one of PyTorch with a timed call. The script
- * writes each request to the file `asked` and answers it: to a call with `answer_to_call`. */
+/* Replaces python3 by a script, and the baseline by a PyTorch baseline with one timed call. The
+ * script writes each request to the file `asked` and answers it. Its answer to a call is
+ * `answer_to_call`. */
 static void use_python(struct bench *b, const char *answer_to_call)
 {
     char script[1024];

@@ -1,4 +1,5 @@
-/* Safetensors files: good ones, and headers that lie about sizes, shapes and places. */
+/* Tests the reader of safetensors files: with good files, and with headers that lie about sizes,
+ * shapes and places. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,7 +12,7 @@
 #include "base/util.h"
 #include "import/safetensors.h"
 
-/* A file with this header and 24 bytes of data. The caller frees it. */
+/* Returns a file with this header and 24 bytes of data. The caller frees it. */
 static char *file_with(const char *header, size_t *len)
 {
     size_t n = strlen(header);

@@ -96,8 +96,8 @@ static int teardown(void **state)
     return 0;
 }
 
-/* Makes a folder for a play, and starts the fake slurmd for it. The slurmd of the last play ends
- * because its folder is removed. */
+/* Makes a folder for a play, and starts the fake slurmd for it. The slurmd of the previous play
+ * ends because its folder is removed. */
 static void set_play(const char *play)
 {
     static unsigned number;
@@ -134,7 +134,7 @@ static struct sched *open_slurm(const char *more)
     return s;
 }
 
-/* Runs a play with so many bundles. `says` is a part of the error that must come, or NULL if all
+/* Runs a play with `bundles` bundles. `says` is a part of the error that must come, or NULL if all
  * bundles must get a result. */
 static void run_play(const char *play, unsigned bundles, const char *says)
 {

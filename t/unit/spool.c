@@ -28,7 +28,7 @@
 
 static char root[64];
 
-/* ---- the part of the bundle's process ---- */
+/* ---- what the process of a bundle does ---- */
 
 static int play(const char *bundle)
 {
@@ -156,8 +156,8 @@ static void a_bundle_that_kills_workers_gets_its_answer(void **state)
     assert_non_null(strstr(msg, "three times"));
 }
 
-/* A worker that is dead has claimed the bundle. Whether a worker lives is not told by the time of
- * its file (here workers/ghost-1-2), but only by a new count in the file. */
+/* A worker that is dead has claimed the bundle. A worker counts as alive only if the count in its
+ * file (here workers/ghost-1-2) changes. The time of the file does not matter. */
 static void a_dead_workers_claim_is_taken_back(void **state)
 {
     char path[256], todo[256], beat[256];
@@ -509,8 +509,8 @@ int main(int argc, char **argv)
 {
     if (argc == 2 && argv[1][0] == '/')
         return play(argv[1]);
-    /* Workers end hundreds of times, and a search for leaks is slow. So only this process does it.
-     */
+    /* Workers end hundreds of times, and a search for leaks is slow. So only this process searches
+     * for leaks. */
     setenv("ASAN_OPTIONS", "detect_leaks=0", 1);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(bundles_are_done, fresh, clean),

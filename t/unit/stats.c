@@ -1,4 +1,5 @@
-/* Tests the statistics of times: medians, outliers, ratios of paired times, and the floor. */
+/* Tests the statistics of times: medians, outliers, ratios of paired times, and the least time that
+ * a GPU needs (the floor). */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

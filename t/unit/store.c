@@ -162,7 +162,7 @@ static void test_find(void **state)
     assert_int_equal(store_run_find(s, "nothing", &q, &a, &err), -1);
     assert_int_equal(store_run_find(s, "", &q, &a, &err), -1);
     OK(store_run_create(s, "1x1conv", "refine", "{}", "", &run,
-                        &err)); /* a name such as a number */
+                        &err)); /* a name that begins with a number */
     OK(store_run_find(s, "1", &q, &a, &err));
     assert_true(q.id == 1);
     OK(store_run_find(s, "1x", &q, &a, &err));

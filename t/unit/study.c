@@ -82,8 +82,8 @@ static void rows_belong_to_one_setup(void **state)
     study_release(&wider);
 }
 
-/* A column without a measurement is empty. If rows are missing, the table says how many of the rows
- * that the study needs there are. */
+/* A column without a measurement is empty. If rows are missing, the table says how many of the
+ * needed rows there are. */
 static void tables_say_only_what_was_measured(void **state)
 {
     struct study s = new_study(2, "noisy");
@@ -161,8 +161,8 @@ static void options_reach_the_run(void **state)
         assert_int_equal(study_set_option(&c, bad[i], &err), -1);
 }
 
-/* Memory is an idea that every strategy which improves a kernel step by step uses. So each of these
- * strategies has an arm with memory. */
+/* Every strategy that improves a kernel step by step uses memory. So each of these strategies has
+ * an arm with memory. */
 static void strategies_have_an_arm_with_memory(void **state)
 {
     static const char *const names[] = {"refine", "team", "search"};

@@ -464,7 +464,7 @@ static void test_interrupt(void **state)
     }
 }
 
-/* interrupt_catch() leaves a signal that is ignored, such as SIGHUP under nohup. After
+/* interrupt_catch() does not catch a signal that is ignored, such as SIGHUP under nohup. After
  * interrupt_default(), that signal is still ignored, and another one ends the process again. */
 static void test_interrupt_default(void **state)
 {

@@ -48,7 +48,7 @@ static struct task *must_parse(const char *workloads)
     return t;
 }
 
-/* The key "weights" says which inputs are weights, or the state of an imported module does. */
+/* The key "weights", or the state of an imported module, says which inputs are weights. */
 static void weights_are_named(void **state)
 {
     (void)state;
@@ -174,7 +174,7 @@ static void a_shape_has_sizes_alignment_and_generators(void **state)
     assert_int_equal(s.elems[2], 1);
     assert_int_equal(s.axes[3], 3); /* the integer scalar follows the axes */
     assert_int_equal(shape_eval(&s, t->flops, &err), 24 * 5 * 3);
-    assert_int_equal(shape_align(&s, 0), 2); /* it begins 3 elements of 2 bytes further on */
+    assert_int_equal(shape_align(&s, 0), 2); /* its offset is 3 elements of 2 bytes */
     assert_int_equal(shape_align(&s, 1), 4); /* 3 elements of 4 bytes */
     assert_int_equal(shape_align(&s, 2), 8); /* 3 elements of 8 bytes */
     struct gen_spec g;

@@ -242,8 +242,9 @@ static void tf32(void **state)
 /* All rows of a product in TF32 share the errors of the rounded weights, and later sums add these
  * errors up. The reference draws such errors at random, eight times.
  * - The second product has only two terms. Their errors must not cancel in any of its 400 columns.
- * - In the last graph, random rounding is as wrong as it can be. In some of its 760 columns, all
- *   eight draws are near the truth by chance. The tolerance must be large enough there too. */
+ * - In the last graph, the weights lie just above a power of two, where random rounding has the
+ *   largest errors. In some of its 760 columns, all eight draws are near the truth by chance. The
+ *   tolerance must be large enough there too. */
 static void tf32_errors_in_sums(void **state)
 {
     static const struct {
@@ -457,7 +458,8 @@ static float to_tf32(float v)
 }
 
 /* Returns the sum over k < n of |x[k]| * w[k * stride], as a tensor core computes it with three
- * TF32 products: it cuts off low bits after every 8 terms, and adds to a float32 after every 32. */
+ * TF32 products: it cuts off low bits after every 8 terms, and adds the result to a float32 after
+ * every 32 terms. */
 static double tensor_core_sum(const float *x, const float *w, int n, int stride)
 {
     float sum = 0;

@@ -689,7 +689,7 @@ static void test_signatures(void **state)
         {"x @ w.mT", "x float16 Z,M,K; w float16 Z,N,K; y float16 Z,M,N out", NULL},
         {"torch.where(k > 0, x, F)", "x float32 N; F float32 N; k float32 N; y float32 N out",
          NULL},
-        {"F.relu()", "F float32 N; y float32 N out", NULL}, /* a name of the task hides a module */
+        {"F.relu()", "F float32 N; y float32 N out", NULL}, /* the tensor F shadows the module F */
         {"w * (x / torch.sqrt(torch.mean(torch.square(x), dim=-1, keepdim=True) + eps))",
          "x float16 R,C; w float16 C; y float16 R,C out; eps scalar", NULL},
     };

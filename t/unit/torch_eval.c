@@ -12,7 +12,7 @@
 #include "torch_rig.h"
 
 enum { N = 2, C = 4, H = 3, W = 5 };
-static const int64_t sizes[] = {N, C, H, W}; /* in the order in which the tensors name them */
+static const int64_t sizes[] = {N, C, H, W}; /* axes, as `tensors` names them */
 static const char tensors[] =
     "x float32 N,C,H,W; a float32 C; c float32 W; l int64 N; d int64 N,H,W;"
     " s float32 N,C; g int64 N,2,H,W; three float32 N,3,W; four float32 N,4,H,W; nine float32 "

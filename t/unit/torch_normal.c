@@ -38,8 +38,8 @@ static void close_graph(struct torch_rig *r, struct graph *g)
     arena_release(&r->mem);
 }
 
-/* Returns the normal form of the value of an expression. Checks that its own normal form is the
- * same. */
+/* Returns the normal form of the value of an expression. Checks that the normal form of this result
+ * is the result itself. */
 static const struct value *normal_of(struct graph *g, const char *text)
 {
     struct err err = ERR_INIT;

@@ -130,7 +130,7 @@ static void the_text_marks_variants_beside(void **state)
     verdict_release(&v);
 }
 
-/* The text counts a workload that was only timed apart from those that were verified. */
+/* A workload that was only timed does not count as verified: the text lists it separately. */
 static void the_text_says_what_was_verified(void **state)
 {
     (void)state;

@@ -52,8 +52,8 @@ struct rig {
     uint64_t verified;
 };
 
-/* Builds the oracle of a reference, and makes a case with these phases and so many doubles of
- * scratch. */
+/* Builds the oracle of a reference, and makes a case with these phases. `scratch` is the number of
+ * doubles in the scratch memory of the case. */
 static void rig_open(struct rig *g, const char *reference, const struct job_phase *phases,
                      uint32_t nphases, uint64_t scratch)
 {

@@ -247,7 +247,7 @@ static void test_pack(void **state)
                         json_string_value(json_array_get(
                             lines, (size_t)(json_integer_value(json_array_get(ranges, i)) + k))));
     assert_string_equal(again.buf, text);
-    assert_int_equal(json_array_size(ranges), 4); /* 1500 lines; the same again and the end */
+    assert_int_equal(json_array_size(ranges), 4); /* two ranges: 1500 lines, and all 1501 lines */
     strbuf_release(&again);
     json_decref(lines);
     json_decref(packed);

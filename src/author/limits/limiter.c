@@ -47,7 +47,7 @@ struct ticket {
 };
 
 struct limit {
-    double most; /* per window; 0 if not known */
+    double most; /* how much may be used in a window; 0 if not known */
     /* How much we may grant now. Grows with time, to spread requests over the window. */
     double pace;
     /* When a longer limit, such as a daily one, opens again; 0 if open. */
@@ -68,7 +68,7 @@ struct state {
      * sweep() and refill() were last done. */
     uint64_t seq, part, swept_ns, paced_ns, pause_until_ns;
     uint32_t learnt;  /* an answer has come */
-    uint32_t careful; /* after a pause: no request has succeeded yet */
+    uint32_t careful; /* limiter_pause() was called, and no request has succeeded since */
     /* The largest `served` that a run had when its request was granted. A new run starts with this
      * value; with 0 it would be next until it had caught up with all others. */
     double clock;
@@ -309,8 +309,8 @@ static int blocked_by(const struct state *s, const struct ticket *t, uint64_t no
     return LIMIT_KINDS;
 }
 
-/* Returns whether no request may be sent because requests go one at a time, and one is under way.
- * They go one at a time before the first answer, and after a pause until a request succeeds. */
+/* Returns true if requests go one at a time now, and one is under way; then no other may be sent.
+ * Requests go one at a time before the first answer, and after a pause until a request succeeds. */
 static bool is_probing(const struct state *s, uint64_t now)
 {
     if (s->learnt && !s->careful)
@@ -440,8 +440,7 @@ bool limiter_is_granted(struct limiter *l, int ticket, struct limiter_wait *why)
 }
 
 /* Lowers our count to `taken`, the provider's count, which is smaller. To do so, lowers `extra` in
- * parts before `end`. Begins with the oldest part, because the latest parts stay in the window
- * longest. */
+ * parts before `end`, the oldest parts first: the latest parts stay in the window longest. */
 static void trim_extra(const struct state *s, struct limit *m, double taken, uint64_t end)
 {
     uint64_t first = s->part > PARTS ? s->part - PARTS : 0;

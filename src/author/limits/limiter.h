@@ -17,7 +17,7 @@
  *  - Requests never take more than a limit in any 60 seconds. Each counts with its prompt and its
  *    longest possible reply. The headers of answers correct our count.
  *  - A burst takes at most about 1/8 of a limit, so that no run starves the others.
- *  - The waiting run that got least so far is next.
+ *  - The waiting run that got the least so far is next.
  *  - After limiter_pause(), one request goes at a time until one succeeds.
  *
  * The state is in an owner-only file in the cache directory (sys/shared_state.h), without the key.
@@ -38,7 +38,7 @@ struct limiter_config {
     const char *provider, *model, *key;
     uint64_t window_ns;    /* the provider's "minute"; 0 means 60 s */
     uint64_t (*now)(void); /* NULL means now_ns */
-    int64_t run;           /* callers with equal numbers share their turns; 0: the process id */
+    int64_t run;           /* callers with equal numbers share their turns; 0 means getpid() */
 };
 
 struct limiter_wait {

@@ -17,8 +17,8 @@ void describe_point(const struct playbook *pb, const struct pb_point *before,
     }
 }
 
-/* The range of `before` that has the largest size of range i of `after`. If range i has no end,
- * this is the last range of `before`. */
+/* Returns the range of `before` in which the largest size of range i of `after` lies. If range i
+ * has no end, this is the last range of `before`. */
 static uint32_t range_before(const struct pb_ranges *before, const struct pb_ranges *after,
                              uint32_t i)
 {

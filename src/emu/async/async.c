@@ -97,7 +97,7 @@ void async_free(struct async_op *op)
 /* ---- moving the bytes ----------------------------------------------------------------------- */
 
 /* `left` bytes of a run begin at offset `off` of the box. Returns how many of them swizzling keeps
- * contiguous. *at is the shared address of the first. */
+ * contiguous, and sets *at to the shared address of the first. */
 static inline uint32_t contiguous_bytes(const struct async_op *op, uint32_t off, uint32_t left,
                                         uint32_t *at)
 {

@@ -43,7 +43,7 @@ struct async_op {
     const struct insn *pc;
     uint32_t lane;
     struct block *block;  /* the block in whose shared memory the box lies */
-    uint32_t base, span;  /* the box: its offset there, and its size in bytes */
+    uint32_t base, span;  /* the box: its offset in that memory, and its size in bytes */
     struct tensormap map; /* all zero for plain copies */
     struct async_run *runs;
     uint32_t nruns, runs_cap;
@@ -99,7 +99,7 @@ struct warp_async {
 };
 
 struct block_async {
-    struct async_op *ops, **tail; /* complete on this block's mbarriers; oldest first */
+    struct async_op *ops, **tail; /* operations on this block's mbarriers; oldest first */
     struct wg_cache *wg_cache;    /* warpgroup.c */
 };
 

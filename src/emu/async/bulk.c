@@ -10,8 +10,8 @@
 #include "emu/async/tma_swizzle.h"
 #include "emu/core/machine.h"
 
-/* The address in a register: the register's operand code (core.h), its width in bits, and the
- * offset to add. */
+/* An address operand: the operand code (core.h) of its register, the register's width in bits, and
+ * the offset to add. */
 struct place {
     uint32_t base, bits;
     int64_t off;
@@ -422,8 +422,9 @@ static int take_offsets(struct decoder *d, const struct ptx_insn *p, const struc
     return 0;
 }
 
-/* Reads the instruction's modifiers into *b, *group and *prefetch. They name the destination's
- * space first, then the source's. Returns -1 if a modifier is unknown. */
+/* Reads the instruction's modifiers into *b, *group and *prefetch. If two modifiers name a space,
+ * the first is the destination's and the second is the source's. Returns -1 if a modifier is
+ * unknown. */
 static int read_mods(struct bulk_insn *b, const struct ptx_insn *p, bool *group, bool *prefetch)
 {
     unsigned spaces = 0;

@@ -1,5 +1,6 @@
 /*
- * cpasync.c - executes cp.async: copies of 4, 8 or 16 bytes per thread, global to shared.
+ * cpasync.c - executes cp.async: copies of 4, 8 or 16 bytes per thread, from global to shared
+ * memory.
  *
  * Each thread has its own sequence of groups. A record (struct cp_rec) holds the copies of one warp
  * instruction, and the group of each lane's copy. We do a copy when the issuing thread waits for

@@ -25,7 +25,8 @@
  * can return false there. After many such rounds the launch ends as a deadlock.
  *
  * Threads. One host thread runs all warps of a cluster. Host threads share global memory, so
- * atomics on it use __atomic builtins. Two host threads never change other data of this file.
+ * atomics on it use __atomic builtins. All other data of this file has one host thread that may
+ * change it.
  */
 #ifndef EMU_CORE_CORE_H
 #define EMU_CORE_CORE_H
@@ -69,7 +70,7 @@ enum insn_flags {
     INSN_GUARD = 1,      /* @p */
     INSN_GUARD_NEG = 2,  /* @!p */
     INSN_ALIGNED = 4,    /* needs all live lanes in one fragment */
-    INSN_PIN = 8,        /* a wgmma; regs.c gives its registers places that they share with none */
+    INSN_PIN = 8,        /* a wgmma: its registers share their places with no others (regs.c) */
     INSN_BRANCH = 16,    /* ends a basic block */
     INSN_SYNCWARP = 32,  /* waits for the lanes in its mask (shfl, vote, bar.warp) */
     INSN_LEADER = 64,    /* starts a basic block */
@@ -239,12 +240,13 @@ struct warp {
     uint64_t barriers, syncwarps;
     uint64_t call_bytes;
     /* Strong loads and atomics. After a few, a jump ends the warp's turn: the warp may be in a loop
-     * that waits for another. */
+     * that waits for another warp. */
     uint32_t strong;
     /* exits.c: where each lane exited, and where it last met other threads. */
     uint32_t exit_at[WARP], met[EXITS_KINDS][WARP];
     bool unfair; /* the last warp_run() left fragments waiting for their turn */
-    /* Registers per thread; those that setmaxnreg.inc waits for, or 0 (register_pool.c). */
+    /* regs: registers per thread. regs_wanted: registers per thread that a waiting setmaxnreg.inc
+     * asks for, or 0 (register_pool.c). */
     uint32_t regs, regs_wanted;
 };
 

@@ -7,8 +7,8 @@
  * we keep where it exited and where it last met other threads, and flow_went_past() decides. The
  * answer does not depend on the order in which the emulator runs warps.
  *
- * Threads may also wait at two different barrier instructions. If B comes after A, and no loop
- * leads back to A, then the threads at B went around A (exits_beyond).
+ * Threads may also wait at two different barrier instructions, A and B. If B comes after A, and no
+ * loop leads back to A, then the threads at B went around A (exits_beyond).
  *
  * We record places only in the kernel's own code. A lane that exited or met others in a called
  * function counts as having returned early.

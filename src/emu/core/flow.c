@@ -1,8 +1,9 @@
 /*
  * flow.c - basic blocks, edges and ranks of one PTX function.
  *
- * Ranks are a topological order of the graph without back edges, which a depth-first walk finds.
- * A block is ready if all its predecessors have ranks; predecessors over back edges do not count.
+ * Ranks are a topological order of the graph without its back edges. A depth-first walk finds the
+ * back edges. A block is ready if all its predecessors have ranks; predecessors over back edges do
+ * not count.
  * The next rank goes to a ready block of the innermost unfinished loop, or to any ready block if no
  * loop is unfinished. In an irreducible graph (one in which a loop has several entries), the loop
  * may have no ready block. Then the next rank goes to the first block without a rank.

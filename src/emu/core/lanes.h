@@ -27,8 +27,8 @@
         return EX_NEXT;                                              \
     } while (0)
 
-/* Define exec functions that compute d = f(a), f(a, b) or f(a, b, c) for arrays of types D, A, B
- * and C. */
+/* These macros define exec functions that compute d = f(a), f(a, b) or f(a, b, c) for arrays of
+ * types D, A, B and C. */
 #define UNARY(name, D, A, ...)                                   \
     static int name(struct warp *w, const struct insn *in)       \
     {                                                            \

@@ -125,7 +125,7 @@ struct code_func {
     uint32_t frame_bytes;
     uint32_t local_bytes; /* rounded up */
     uint32_t local_size;  /* not rounded up */
-    /* For a .func, per lane: parameters, results and .param variables. */
+    /* For a .func: bytes per lane of its parameters, results and .param variables. */
     uint32_t param_bytes;
     uint32_t regs_live;   /* most 32-bit registers alive at once */
     uint32_t smem_static; /* where a kernel's dynamic shared memory starts */
@@ -444,8 +444,8 @@ enum slice_rc {
 };
 /* Runs at most `budget` instructions of a warp: a slice. */
 enum slice_rc warp_run(struct warp *w, uint32_t budget);
-/* Write launch->blank: to a frame's registers, and to bytes [from, from + n) of lanes' local
- * memory. */
+/* These functions write launch->blank: frame_poison() to a frame's registers, warp_poison() to
+ * bytes [from, from + n) of the lanes' local memory. */
 void frame_poison(struct frame *fr, const struct launch *l);
 void warp_poison(struct warp *w, const struct launch *l, uint32_t lanes, uint32_t from, uint32_t n);
 int exec_exit(struct warp *w, const struct insn *in);
@@ -492,8 +492,8 @@ uint32_t warp_lanes(const struct warp *w);
 
 /* Call it before each instruction while warp.undef is set. */
 void undef_step(struct warp *w, const struct insn *pc);
-/* Call it for a shuffle, vote, match or reduction of such a warp, when all lanes have arrived. Lane
- * i executes the instruction at[i], and gets values from the lanes in from[i]. */
+/* Call it for a shuffle, vote, match or reduction while warp.undef is set, when all lanes have
+ * arrived. Lane i executes the instruction at[i], and gets values from the lanes in from[i]. */
 void undef_exchange(struct warp *w, const struct insn *const at[WARP], const uint32_t from[WARP]);
 /* Call it when the results of shuffle `pc` are undefined in these lanes. If it returns true,
  * undefined.c will report `text` when the kernel first uses a result. If it returns false, the
@@ -643,7 +643,7 @@ struct work {
     double merged;
     double shared_bytes;
     double tensor[4]; /* by TENSOR_... */
-    double mma;       /* part of `tensor` from mma */
+    double mma;       /* the part of `tensor` that mma does, and not wgmma */
     double atomics, diverged, barriers;
     double issued;        /* machine instructions */
     double clocks;        /* sum over warps of the clocks that each would take alone */

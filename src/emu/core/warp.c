@@ -66,8 +66,8 @@ static bool merge_into(struct warp *w, uint32_t i)
 }
 
 /* Returns the index of a fragment that does not wait, or -1. If `fair`, chooses the fragment that
- * ran longest ago. Otherwise chooses among those in the deepest call the one of least rank
- * (flow.h). */
+ * ran longest ago. Otherwise chooses the fragment of least rank (flow.h) among those in the deepest
+ * call. */
 static int pick_fragment(struct warp *w, bool fair)
 {
     int best = -1;

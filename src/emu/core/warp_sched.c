@@ -4,8 +4,8 @@
  *
  * A host thread takes a cluster and runs it to its end. If the cluster runs long, it may be waiting
  * for another block. Then the thread takes one more cluster and alternates between them. All
- * threads together hold about as many clusters as are resident on the GPU, or all of a cooperative
- * launch.
+ * threads together hold about as many clusters as are resident on the GPU, or all clusters of a
+ * cooperative launch.
  *
  * The warps of a cluster run in rounds. In a round, each warp runs one slice: some thousand
  * instructions, or fewer if it must wait. Order and length of slices depend only on the seed and

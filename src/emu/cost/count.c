@@ -64,9 +64,9 @@ double count_cost(const struct launch *l)
 
 /* ---- one access ----------------------------------------------------------------------------- */
 
-/* Returns how many 32-byte sectors the active lanes access. Adds to *fresh the sectors that are new
- * to the block, and to *lines the 128-byte lines that hold all of them. by_l1: the L1 may serve the
- * access. */
+/* Returns how many 32-byte sectors the active lanes access. Adds to *fresh how many of these
+ * sectors are new to the block, and to *lines how many 128-byte lines hold the sectors. by_l1: the
+ * L1 may serve the access. */
 static uint32_t sectors_of(const struct warp *w, const uint64_t *addr, uint32_t n, bool by_l1,
                            uint32_t *fresh, uint32_t *lines)
 {

@@ -26,8 +26,8 @@
 /* If stores fill only a part of a sector, the L2 has extra work. This is the extra work for each 32
  * bytes that the stores leave out, divided by the work for a whole sector. */
 #define PART_STORE 0.83
-/* If stores fill only a part of a 128-byte line: SM clocks for every 4 sectors that they leave
- * out. */
+/* If stores fill only a part of a 128-byte line, they cost this many SM clocks for every 4 sectors
+ * that they leave out. */
 #define STORE_LINE 2.48
 #define LOADS_IN_FLIGHT 3.0 /* asynchronous copies of a warp in flight */
 #define L1_HIT_NS 60.0
@@ -38,7 +38,7 @@
 #define BLOCK_NS 69.8 /* an SM starts one block in this time */
 #define BLOCK_LIFE_NS \
     139.0 /* a block's life before its first warp starts; other blocks may start meanwhile */
-#define WARP_START_NS 3.33 /* for each warp of the block */
+#define WARP_START_NS 3.33 /* added to a block's life for each of its warps */
 #define TAIL 0.21          /* share of the last wave's idle time that counts */
 #define CHAIN 1.03         /* clocks of a dependent chain, divided by schedule.c's estimate */
 #define TOGETHER 0.70      /* share of a block's own work that does not overlap with its waits */
@@ -273,8 +273,8 @@ void model_time(const struct launch *l, const struct work *w, const struct occup
     m->shared_ns = shared / sms * spread;
     m->tensor_ns = tensor * spread;
     m->atomic_ns = atomics_ns(w);
-    /* In ns. alone: an average warp that runs alone. together: the SM's work for all warps of a
-     * block. */
+    /* Times in ns. alone: what an average warp takes if it runs alone. together: what the SM's work
+     * for all warps of a block takes. */
     double alone = CHAIN * w->clocks / ghz / warps;
     double together = (issue + shared + l1 + tensor * sms) / blocks;
     double life = BLOCK_LIFE_NS + WARP_START_NS * l->nwarps + waiting_ns(w, &t) / warps +

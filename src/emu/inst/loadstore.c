@@ -532,9 +532,9 @@ static bool same_address(const struct ptx_func *f, const struct ptx_opnd *a,
     return same_operand(f, &ra, &rb, 8);
 }
 
-/* Returns whether the function does a compare-and-swap at this address. Then the load is probably
- * the `old = *p` before the loop, and counts as relaxed: a stale value only makes the loop run once
- * more. */
+/* Returns whether the function does a compare-and-swap at this address. Then a load from the
+ * address is probably the `old = *p` before a loop with the compare-and-swap. The load counts as
+ * relaxed, because a stale value only makes the loop run once more. */
 static bool seeds_cas(const struct ptx_func *f, const struct ptx_opnd *addr)
 {
     for (size_t i = 0; i < f->insns.n; i++) {

@@ -1,5 +1,6 @@
 /*
- * register_pool.c - setmaxnreg, which moves registers from some warps of a block to others.
+ * register_pool.c - executes setmaxnreg, which moves registers from some warps of a block to
+ * others.
  *
  * At launch a block gets the same number of registers for each thread. setmaxnreg.dec gives
  * registers of a warp back to the block's pool. setmaxnreg.inc takes registers from the pool, and

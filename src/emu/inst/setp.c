@@ -76,8 +76,8 @@ INT_COMPARES(s64, int64_t)
 INT_COMPARES(u64, uint64_t)
 
 /* Floats have one function for each type, which switches on the comparison in->imm. FLOAT_COMPARE
- * gets its operands from two macros whose names end in F, for example A_half(i) and B_half(i). They
- * convert the operands of lane i. */
+ * reads the operands of lane i through the macros A_##F(i) and B_##F(i), which convert them: with
+ * F = half, A_half(i) and B_half(i). */
 enum cmp {
     CMP_EQ,
     CMP_NE,

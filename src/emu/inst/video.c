@@ -3,9 +3,10 @@
  * ones. A packed instruction works on each of the 2 halves or 4 bytes of a register: its parts.
  *
  * A selector in a scalar instruction selects one part of an operand (a.b1, a.h0), or the part of c
- * that the result replaces (d.h1). In a packed instruction, a selector has a digit for each part
- * (a.h10, b.b7654): the number of a part. The parts of b have the numbers after those of a. A mask
- * on d says which parts of d the instruction writes.
+ * that the result replaces (d.h1). In a packed instruction, a selector has one digit for each part
+ * that the instruction works on (a.h10, b.b7654). The digit says which part of a or b to take: the
+ * parts of a are numbered from 0, and those of b follow. A mask on d says which parts of d the
+ * instruction writes.
  */
 #include "base/util.h"
 #include "emu/core/lanes.h"

@@ -11,8 +11,8 @@
  * other lanes, each with its own shuffle.
  *
  * A lane takes no part if it has exited, does not execute the instruction, or is not in the mask.
- * Votes, matches and reductions leave it out. A shuffle that reads it gets an undefined value,
- * which is a finding if the kernel uses it.
+ * Votes, matches and reductions leave such a lane out. A shuffle that reads from such a lane gets
+ * an undefined value. We report this if the kernel uses the value.
  */
 #include "base/util.h"
 #include "emu/core/lanes.h"
@@ -74,7 +74,7 @@ static void check_lanes(struct warp *w, const struct insn *in, const uint32_t *m
 }
 
 /* The instructions at which lanes meet: usually one. If there are several, they have the same
- * operation, and each lane executes its own. */
+ * operation, and each lane executes one of them. */
 struct meeting {
     uint32_t n;
     struct party {
@@ -85,7 +85,8 @@ struct meeting {
 
 /* Returns whether the lanes that wait at `pc` can meet those of `mt`. In PTX all lanes of the mask
  * must execute an instruction with the same qualifiers and the same mask. We also require that
- * neither instruction comes after the other: else lanes went around one of them. */
+ * neither instruction comes after the other. If one does, the lanes that wait at the later one have
+ * gone around the earlier one. */
 static bool can_meet(const struct warp *w, const struct meeting *mt, const struct insn *pc)
 {
     const struct insn *in = mt->at[0].in;
@@ -181,8 +182,8 @@ static int gather(struct warp *w, const struct insn *in, uint32_t slot, struct m
             return rc_;                       \
     } while (0)
 
-/* Returns the values of operand o[slot] in all lanes, `bytes` for each. If lanes meet at several
- * instructions, collects the values in `buf`. */
+/* Returns the values of operand o[slot] in all lanes; each has `bytes` bytes. If lanes meet at
+ * several instructions, collects the values in `buf`. */
 static const void *values(const struct warp *w, const struct meeting *mt, uint32_t slot,
                           size_t bytes, void *buf)
 {
@@ -215,7 +216,7 @@ static void put_bits(const struct warp *w, uint32_t code, uint32_t lanes, uint32
     *p = (*p & ~lanes) | (bits & lanes);
 }
 
-/* Stores the predicates of instructions that have one, as in `shfl.sync d|p`. */
+/* Some instructions have a second result, a predicate, such as p of `shfl.sync d|p`. Stores it. */
 static void put_second(const struct warp *w, const struct meeting *mt, uint32_t bits)
 {
     for (uint32_t k = 0; k < mt->n; k++)

@@ -109,8 +109,8 @@ enum ptx_space ps_space(struct parser *ps)
     return SP_GENERIC;
 }
 
-/* Parses attributes and type of a declaration, after the state space (such as .global). Returns the
- * elements of the vector type (1, 2 or 4). */
+/* Parses attributes and type of a declaration, after the state space (such as .global). Returns how
+ * many elements the vector type has: 1 (no vector), 2 or 4. */
 static uint32_t parse_decl_type(struct parser *ps, enum ptx_type *type, uint32_t *align)
 {
     uint32_t width = 1;

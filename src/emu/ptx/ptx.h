@@ -148,8 +148,8 @@ struct ptx_opnd {
     enum ptx_okind kind;
     uint32_t target;
     uint32_t n;
-    /* is_float: the number is a float. is_f32: it was written as 0f and its bits. neg: the operand
-     * is a negated predicate, !%p. */
+    /* is_float: the number is a float. is_f32: the number was written in the form 0f... . neg: the
+     * operand is a negated predicate, !%p. */
     bool is_float, is_f32, neg;
     union {
         struct ptx_var *var;

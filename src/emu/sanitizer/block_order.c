@@ -9,10 +9,10 @@
  * stamps each write with this clock. So writes of b with stamps up to c come before the flag. Reads
  * count as stamp 0.
  *
- * Another block makes a strong read of the flag. It depends on the object at once if the read is an
- * acquire, else from its next fence on. Then accesses of b with stamps up to c are ordered before
- * its own. We do not compare times: an entry that came after the read counts too, so we may miss a
- * race.
+ * Another block r makes a strong read of the flag. Block r depends on the object at once if the
+ * read is an acquire, else from the next fence of r on. From then on, accesses of b with stamps up
+ * to c are ordered before accesses of r. We do not compare times: an entry that came after the read
+ * counts too, so we may miss a race.
  *
  * The order may also go through other blocks, at most MAX_CHAIN. A longer chain gives a false race.
  * After MAX_LOOKS looks at objects the answer is "ordered", because a missed race is better than a

@@ -39,9 +39,9 @@ static uint32_t in_block(const struct warp *w, uint32_t t)
     return t - (w->block->san->base - 1);
 }
 
-/* A second shadow is for races between warps of one block. A tick holds the warp of the last access
- * and the warp's clock (state.h). A tick is 0 if the clock is above TICK_CLOCK or the access is
- * asynchronous. Then we do not check the order. */
+/* A second shadow, made of ticks, serves to find races between warps of one block. A tick holds the
+ * warp of the last access and the warp's clock (state.h). A tick is 0 if the clock is above
+ * TICK_CLOCK or the access is asynchronous. Then we do not check the order. */
 #define TICK_WARP 11
 #define TICK_CLOCK 0x07ffu
 static uint16_t tick_of(const struct warp *w, uint32_t access)
@@ -185,9 +185,9 @@ static bool cells_quiet(const struct warp *w, uint64_t c, uint64_t n, bool write
            (!write || !unsettled_readers(w, m->reader + c, m->rtick + c, n));
 }
 
-/* Returns the writer word after an atomic, if there is one host thread. `was` is the word before
- * the atomic; `now` describes the atomic alone. CELL_OTHERS notes that a later plain load of this
- * block is not ordered after the atomics of other blocks. */
+/* Returns the new writer word of a cell after an atomic, for a run with one host thread. `was` is
+ * the word before the atomic; `now` describes the atomic alone. CELL_OTHERS notes that a later
+ * plain load of this block is not ordered after the atomics of other blocks. */
 static uint32_t after_atomics(uint32_t was, uint32_t now)
 {
     bool others =
@@ -195,8 +195,8 @@ static uint32_t after_atomics(uint32_t was, uint32_t now)
     return now | (others ? CELL_OTHERS : 0);
 }
 
-/* Like after_atomics(), but for several host threads: the word must also show later accesses a
- * conflict with the access that `was` describes. */
+/* Like after_atomics(), but for several host threads: with the new word, later accesses must still
+ * find a conflict with the access that `was` describes. */
 static uint32_t add_atomic(uint32_t was, uint32_t now)
 {
     if (was && (was & CELL_BLOCK) != (now & CELL_BLOCK))

@@ -119,10 +119,11 @@ void san_barrier_full(struct warp *w, const void *key)
     set_min(w);
 }
 
-/* Adds the clock of a warp with lanes that have exited to block_san.exited. Unlike a release, this
- * need not advance the warp's own clock. Only barriers of the whole block or cluster release
- * `exited`, and they complete only after the warp's other lanes have arrived or exited. So the
- * accesses of these lanes until then are ordered before the barrier too. */
+/* Call it when lanes of a warp have exited. Joins the warp's clock into block_san.exited. Unlike a
+ * release, this need not advance the warp's own clock. The reason is that only barriers of the
+ * whole block or cluster release `exited`, and that they complete only after the warp's other lanes
+ * have arrived or exited. So the accesses that the other lanes make before they arrive are ordered
+ * before the barrier too. */
 void san_exit(struct warp *w)
 {
     if (!w->launch->sanitize || !w->block->nlive)

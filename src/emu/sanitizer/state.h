@@ -68,8 +68,8 @@ struct block_san {
     uint32_t fenced[VC_N]; /* by warp: the async proxy sees the warp's writes up to this clock */
     struct hb_obj *objs;
     uint32_t nobjs, cap_objs;
-    /* For each PEND_BYTES: operations in flight that read (pend[0]) or write (pend[1]), at most
-     * 255. */
+    /* For each PEND_BYTES bytes: how many operations in flight read them (pend[0]) or write them
+     * (pend[1]), at most 255. */
     uint8_t *pend[2];
     struct inflight *fly;
     /* Slots of `fly`. nfly: how many were ever used. cap_fly: how many there are. free_fly: 1 + the
@@ -173,7 +173,7 @@ void block_fence(struct warp *w);
 void block_publish(struct warp *w, uint64_t addr);
 void block_observe(struct warp *w, uint64_t addr, bool acquire);
 
-/* Larger clocks of a block are stored as this number. */
+/* The largest clock of a block that we store. It stands for all larger clocks too. */
 #define MAX_BLOCK_CLOCK 255u
 /* Returns whether accesses of a block with stamps up to this clock are ordered before this warp's
  * present access. block: the number of that block + 1. */

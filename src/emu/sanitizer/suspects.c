@@ -28,7 +28,7 @@ struct suspect_read {
 struct suspect_cell {
     uint64_t key;
     uint32_t reads; /* 1 + index of the last one in suspects.reads, or 0 */
-    /* last: the last write. other: the last write by another block than that of `last`. */
+    /* last: the last write. other: the last write before it that another block made. */
     struct suspect_write {
         struct place at;
         uint32_t block, clock; /* as in suspect_read; block is 0 without a write */

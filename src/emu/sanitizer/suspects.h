@@ -39,7 +39,8 @@ void suspect_load(struct warp *w, const struct insn *pc, uint32_t lane, uint64_t
                   uint64_t bytes);
 void suspect_store(struct warp *w, const struct insn *pc, uint32_t lane, uint64_t key);
 
-/* A race between this access, which the sanitizer checks now, and an earlier one: the other. */
+/* A race between this access, which the sanitizer checks now, and an earlier access, which we call
+ * the other access. */
 struct race {
     uint64_t key;
     bool write;      /* this access writes */

@@ -612,8 +612,8 @@ static void unmark_operand(struct undef *u, const struct ptx_opnd *o, uint32_t l
         unmark_operand(u, o->pair, lanes);
 }
 
-/* Returns the undefined bits of an operand in one lane. Packs those of a vector operand as mov
- * packs its values. */
+/* Returns the undefined bits of an operand in one lane. The bits of a vector operand are packed as
+ * mov packs its values. */
 static uint64_t operand_bits(struct undef *u, const struct ptx_insn *p, const struct ptx_opnd *o,
                              uint32_t lane)
 {

@@ -5,8 +5,8 @@
  *     if (mma_decode(&op, "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", err) < 0) ...
  *     mma_exec(&op, a, b, c, NULL, 0, d);
  *
- * A register is an array of a uint32_t for each lane, or uint64_t for f64. A fragment is an array
- * of pointers to registers, in the layouts of the PTX manual (mma_layout).
+ * A register is an array with one uint32_t for each lane, or one uint64_t for f64. A fragment is an
+ * array of pointers to registers, in the layouts of the PTX manual (mma_layout).
  *
  * Products are exact. Sums start from the accumulator and run over k in ascending order, in float
  * with fused multiply-add (f64: fma in double). f16 accumulators are rounded once, at the end.
@@ -55,8 +55,8 @@ unsigned mma_reg_bytes(const struct mma_op *op);
 void mma_layout(const struct mma_op *op, enum mma_operand which, unsigned lane, unsigned r,
                 unsigned j, unsigned *row, unsigned *col);
 
-/* Computes d = a * b + c; d may alias the other fragments. For a sparse A, meta is a word of each
- * lane and sel the sparsity selector. */
+/* Computes d = a * b + c; d may alias the other fragments. For a sparse A, meta holds one word for
+ * each lane, and sel is the sparsity selector. */
 void mma_exec(const struct mma_op *op, void *const *a, void *const *b, void *const *c,
               const uint32_t *meta, unsigned sel, void *const *d);
 
@@ -66,10 +66,10 @@ static inline uint64_t mma_macs(const struct mma_op *op)
 }
 
 /*
- * Works on 16 rows of a sparse A. idx[row * k/2 + i] becomes the column of the row's stored element
- * i in the full A. A row stores 1 of 2 neighbours for tf32, 2 of 4 neighbouring pairs for 4-bit
- * types, and 2 of 4 neighbours for other types. The product skips elements that A does not store,
- * even where B is infinite.
+ * Works on 16 rows of a sparse A. Sets idx[row * k/2 + i] to the column that stored element i of
+ * the row has in the full A. A row stores 1 of 2 neighbours for tf32, 2 of 4 neighbouring pairs for
+ * 4-bit types, and 2 of 4 neighbours for other types. The product skips elements that A does not
+ * store, even where B is infinite.
  */
 void mma_sparse_index(uint16_t *idx, unsigned k, enum tc_type t, const uint32_t *meta,
                       unsigned sel);

@@ -43,7 +43,7 @@ struct wg_pending {
     char *frame; /* registers of the frame in which it was issued */
     uint64_t a_desc, b_desc;
     bool scale_d;
-    uint32_t group, seq; /* group; number among the warp's products */
+    uint32_t group, seq; /* its commit group; its number among the warp's products */
     uint32_t meta[WARP];
     uint32_t san[4]; /* from san_async_begin(), for two ranges of A and two of B */
     bool done;
@@ -101,7 +101,8 @@ static const uint32_t *decoded_b(struct warp *w, const struct wgmma_op *op,
 /* ---- watching registers --------------------------------------------------------------------- */
 
 struct warp_watch {
-    /* A bit for each 32 bytes of the frame: accumulators, and registers that hold A. */
+    /* One bit for each 32 bytes of the frame. d: they belong to an accumulator. a: they belong to a
+     * register that holds A. */
     uint64_t *d, *a;
     uint32_t granules;
 };
@@ -336,8 +337,8 @@ void wg_check_exit(struct warp *w)
 
 /* ---- the memory of a descriptor, for the sanitizer ------------------------------------------- */
 
-/* Covers the operand's chunks of 16 bytes by one or two ranges [lo, hi), and returns their number.
- * The second begins with a chunk more than 1024 bytes from the first. */
+/* Covers the operand's chunks of 16 bytes by one or two ranges [lo, hi), and returns the number of
+ * ranges. The second range begins with a chunk that is more than 1024 bytes away from the first. */
 static unsigned ranges(const struct wgmma_desc *d, bool mn, const struct wgmma_span *s,
                        uint32_t lo[2], uint32_t hi[2])
 {

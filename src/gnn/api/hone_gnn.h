@@ -106,7 +106,7 @@ struct hone_gnn_options {
     int32_t fanout[HONE_GNN_HOPS]; /* neighbours that each hop samples per node; -1 means all */
     int32_t hops;                  /* 1 to HONE_GNN_HOPS */
     uint64_t seed;
-    /* threads: how many prepare batches. slots: how many batches are in memory at once. */
+    /* threads: how many threads prepare batches. slots: how many batches are in memory at once. */
     int32_t threads, slots;
     /* `ranks` processes share every batch; this one is number `rank`, from 0. */
     int32_t rank, ranks;

@@ -73,15 +73,15 @@ int model_args_parse(const struct model_args *a, struct gnn_model_config *c, str
 /* Sets the fanouts of *o from a text such as "15,10,5". It has a fanout for each of the o->hops
  * hops, or a single one for all hops. */
 int fanouts_for(struct sample_options *o, const char *text, struct err *err);
-/* Whether the device can make the graph and the features of --make (data/papers.h) in its own
- * memory, as a GPU and the emulator can. */
+/* Returns whether the device can make the graph and the features of --make (data/papers.h) in its
+ * own memory, as a GPU and the emulator can. */
 bool data_on_device(const char *device);
 int place_args_parse(const char *place, const char *cache, enum gpu_place *where,
                      struct gpu_cache_size *size, struct err *err);
 /* Checks --place and --cache before the data is opened. */
 int place_args_check(const char *place, const char *cache, struct err *err);
-/* Whether graph and features of --make belong in host memory: --place is host or split, or it is
- * auto and the GPU cannot sample with *o. */
+/* Returns whether graph and features of --make belong in host memory. They do if --place is host or
+ * split, or if it is auto and the GPU cannot sample with *o. */
 bool made_data_on_host(const char *place, const struct sample_options *o);
 /* If made_data_on_host() is true and *d has no graph and features yet, makes them on the device and
  * copies them to host memory. */

@@ -461,8 +461,9 @@ static int train(struct args *a, const struct dataset *d, const struct loader_op
     return train_rank(&j, joined, err);
 }
 
-/* Whether the device, and not the CPU, makes the data of --make. With --gpus, this process must not
- * use a GPU before it forks the ranks. So if the data belongs in host memory, the CPU makes it. */
+/* Returns whether the device, and not the CPU, makes the data of --make. With --gpus, this process
+ * must not use a GPU before it forks the ranks. So the CPU makes data that belongs in host
+ * memory. */
 static bool makes_on_device(const struct args *a, const struct sample_options *o)
 {
     return data_on_device(a->device) && !(a->gpus > 0 && made_data_on_host(a->place, o));

@@ -210,9 +210,9 @@ static struct span span_at(const json_t *spans, size_t i)
 }
 
 /* Returns the window of the last LINE_BATCHES batches, without lanes. Each batch ends with an
- * update of the weights. The window ends with the last update, and begins where the update
- * LINE_BATCHES before it ends. If there are fewer updates, it begins with the first span. The spans
- * are in the order of their ends. */
+ * update of the weights. The window ends with the last update. It begins at the end of an earlier
+ * update: the one that comes LINE_BATCHES updates before the last. If there are fewer updates, it
+ * begins with the first span. The spans are in the order of their ends. */
 static struct window last_batches(const json_t *timeline)
 {
     const json_t *spans = json_object_get(timeline, "spans"),

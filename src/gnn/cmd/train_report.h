@@ -9,7 +9,7 @@
 
 #include "base/err.h"
 
-/* `run` is the JSON of `hone-gnn train --json`, with the epochs so far, and `timeline` that of
+/* `run` is the JSON of `hone-gnn train --json`, with the epochs so far. `timeline` is the JSON of
  * trace_newest(). */
 int train_report_write(const char *path, const json_t *run, const json_t *timeline,
                        struct err *err);

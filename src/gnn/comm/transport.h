@@ -32,7 +32,8 @@ struct comm {
 
 /* Returns the number in an environment variable, or -1 if the variable is not a number. */
 long comm_env_number(const char *variable);
-/* Whether srun, and not mpirun, set the variables of MPI. comm_mpi_wanted() must be true. */
+/* Returns whether srun, and not mpirun, set the variables of MPI. Call it only if comm_mpi_wanted()
+ * is true. */
 bool comm_mpi_is_srun(void);
 bool comm_mpi_loads(void); /* whether libmpi can be loaded */
 

@@ -56,7 +56,7 @@ struct manifest {
     } file[DATA_FILES];
 };
 
-/* "offsets" and so on: the name of the file without ".bin". */
+/* Returns the name of the file without ".bin": "offsets" and so on. */
 const char *data_file_name(enum data_file f);
 const char *gnn_type_name(enum gnn_type t);
 int gnn_type_parse(const char *s, enum gnn_type *out, struct err *err);

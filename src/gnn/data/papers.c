@@ -141,8 +141,8 @@ static void *reserve(struct dataset *d, enum data_file f, int64_t bytes, struct 
 }
 
 /* Cuts the nodes into as many equal cells as the splits together have nodes. A random node of each
- * cell goes to the split that lacks the most. So each split has nodes from all parts of the
- * graph. */
+ * cell goes to the split that is furthest behind its share. So each split has nodes from all parts
+ * of the graph. */
 static int make_splits(struct dataset *d, struct err *err)
 {
     struct papers *p = d->made;

@@ -33,7 +33,8 @@ struct papers_shape {
 };
 
 /* Returns the place to which a permutation of the numbers 0 to 2^bits - 1 moves i. With `inverse`,
- * returns the number that it moves to place i. It is a Feistel network, and `key` selects it. */
+ * returns the number that the permutation moves to place i. The permutation is a Feistel network,
+ * and `key` selects it. */
 GEN_FN uint32_t papers_network(uint32_t key, uint32_t bits, uint32_t i, int inverse)
 {
     uint32_t low_bits = bits / 2, low_mask = (1u << low_bits) - 1,

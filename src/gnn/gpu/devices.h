@@ -19,7 +19,8 @@ int gnn_device_open(struct gnn_device **out, const char *name, int threads, stru
 /* Sets the precision of products: "fp32" (NULL means the same), "fp16" or, on a GPU, "tf32". */
 int gnn_device_precision(struct gnn_device *d, const char *precision, struct err *err);
 
-/* Sets the tensor core instructions for products on a GPU: "wgmma" (as does NULL) or "mma". */
+/* Sets the tensor core instructions for products on a GPU: "wgmma" (NULL means the same) or
+ * "mma". */
 int gnn_device_products(struct gnn_device *d, const char *products, struct err *err);
 
 /* Measures the times of a GPU's kernels from now on. The kernels then run one by one, so a run

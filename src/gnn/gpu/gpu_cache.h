@@ -8,8 +8,8 @@
  *     gpu_cache_close(c);
  *
  * Each row is in one of the two places, and a table says where. The host memory is mapped into the
- * GPU's addresses, so a kernel (kernels/gnn/gather_split) reads rows from both places. Rows of the
- * host memory are not copied to the GPU's memory before that.
+ * GPU's addresses, so a kernel (kernels/gnn/gather_split) reads rows from both places. It reads a
+ * row of the host memory directly, without a copy in the GPU's memory.
  */
 #ifndef GNN_GPU_GPU_CACHE_H
 #define GNN_GPU_GPU_CACHE_H

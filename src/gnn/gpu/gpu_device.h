@@ -145,7 +145,7 @@ struct gpu_device {
     } kernel;
 #undef X
     VEC(struct gpu_chunk) batch; /* the arrays of this batch; gpu_sync() empties it */
-    /* The bytes of all chunks, in the latest batch that needed several; 0 = none needed several. */
+    /* The bytes of all chunks of the latest batch that needed several chunks; 0 = no batch did. */
     size_t batch_bytes;
     /* A ring of the batches under way. step[turn] is for the current batch. The next entry of the
      * ring is for the oldest one. */

@@ -282,7 +282,7 @@ int gpu_sync(struct gnn_device *dev, struct err *err)
     return outcome(d, err);
 }
 
-/* Whether the batch has arrays in chunks. If it has, the next batch must wait for the device. */
+/* Returns whether the batch has arrays in chunks. Then the next batch must wait for the device. */
 static bool has_arrays(const struct gpu_device *d)
 {
     return d->batch.n > 0 && d->batch.items[0].used > 0;

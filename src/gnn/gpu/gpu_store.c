@@ -574,8 +574,8 @@ static void sample_batch(struct gpu_store *s, const struct sample_options *o,
         gpu_note(d, cu_stream_wait_event(d->cu, d->compute.stream, s->now->ready, &err), &err);
 }
 
-/* All work on the previous batch has been queued by now, so we record its event `used`. The sampler
- * must not overwrite a slot before its event. */
+/* All work on the previous batch has been queued by now, so we record the event `used` of its slot.
+ * The sampler must not overwrite a slot before that slot's event `used`. */
 static void next_slot(struct gpu_store *s)
 {
     struct gpu_device *d = s->d;

@@ -35,7 +35,8 @@ void table_close(struct table *t);
 /* Read the next row. Return 1 if there was one, 0 at the end, or -1 on an error. */
 int table_row(struct table *t, double *value, struct err *err);
 int table_row_ints(struct table *t, int64_t *value, struct err *err);
-/* Reads the next `count` integers of an array, also across its rows. Not for csv files. */
+/* Reads the next `count` integers of an array, even if they lie in several rows. Not for csv
+ * files. */
 int table_ints(struct table *t, int64_t *value, int64_t count, struct err *err);
 /* Sets *out to how many numbers the first line of a csv file has. */
 int table_csv_columns(const char *name, int64_t *out, struct err *err);

@@ -12,7 +12,7 @@ enum { MAX_TEXT = 256 << 20 }; /* bytes */
 
 /* One line of the snapshot; the fields point into the text. `named` lists the packages that this
  * one names: the number of the first, then the differences between successive numbers. A
- * package's number is that of its line, from 0. */
+ * package's number is the number of its line, from 0. */
 struct package {
     char *name, *section, *description, *named;
     int32_t label;

@@ -14,7 +14,7 @@ static struct value_buffers *grad_of(struct gnn_network *n, int value)
     return vb;
 }
 
-/* Sets those of the first `rows` rows of a gradient to 0 that are not written yet. */
+/* Looks at the first `rows` rows of a gradient, and sets those that are not written yet to 0. */
 static void grad_fill(struct gnn_network *n, int value, int64_t rows)
 {
     struct value_buffers *vb = grad_of(n, value);

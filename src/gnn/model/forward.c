@@ -53,8 +53,8 @@ static const struct gnn_hop *hop_of(const struct gnn_network *n, const struct gn
     return h;
 }
 
-/* Whether the batch already contains the result of the step, as its array `reduced`. The rows may
- * still need the factors of scale_rows(). */
+/* Returns whether the batch already contains the result of the step, as its array `reduced`. The
+ * rows may still need the factors of scale_rows(). */
 static bool reads_reduced(const struct gnn_network *n, const struct gnn_step *s)
 {
     return s->kind == GNN_STEP_SEGMENT && s->in[0] == n->p->input && n->reduced;

@@ -36,10 +36,10 @@ const struct gnn_program *network_program(const struct gnn_network *n);
  * neighbours of a node, each counts min(degree, most[h]) / n times. Batches for inference then need
  * the array `degree`. */
 void network_trained_with(struct gnn_network *n, const int32_t *most);
-/* Whether batches need the array `degree` (gnn/batch.h). */
+/* Returns whether batches need the array `degree` (gnn/batch.h). */
 bool network_reads_degrees(const struct gnn_network *n, enum gnn_mode mode);
-/* Whether batches may have the array `reduced` (gnn/batch.h). If so, sets *kind to the reduction
- * that the array must hold: a sum or a mean. */
+/* Returns whether batches may have the array `reduced` (gnn/batch.h). If so, sets *kind to the
+ * reduction that the array must hold: a sum or a mean. */
 bool network_reduces_input(const struct gnn_network *n, enum gnn_mode mode, enum gnn_segment *kind);
 
 /* The batch must stay as it is until the next network_sync. */

@@ -68,8 +68,8 @@ static inline void *weight_at(const struct gnn_network *n, enum gnn_state part, 
 }
 
 /* In inference, the sampled neighbours of a node may stand for all the neighbours that training
- * would have taken (network_trained_with). Returns how many those are at most in step s, or 0 if
- * each sampled neighbour counts once. */
+ * would have taken (network_trained_with). Returns the most neighbours that training takes in step
+ * s, or 0 if each sampled neighbour counts once. */
 int32_t step_most(const struct gnn_network *n, const struct gnn_step *s, enum gnn_mode mode);
 void product_terms(const struct gnn_network *n, const struct gnn_step *s, struct gnn_term *term);
 struct gnn_epilogue step_epilogue(const struct gnn_network *n, const struct gnn_step *s);

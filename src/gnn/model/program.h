@@ -102,12 +102,12 @@ void program_release(struct gnn_program *p);
 int program_weight(struct gnn_program *p, const char *name, int64_t rows, int64_t width,
                    enum gnn_init init, double bound);
 
-/* Whether the head reads this value. */
+/* Returns whether the head reads this value. */
 bool program_head_reads(const struct gnn_program *p, int value);
 
-/* Whether the input may be reduced over neighbours before the program runs. If so, sets *kind to
- * the reduction. This is so if every step that reads all rows of the input is a segment of one
- * kind, sum or mean. */
+/* Returns whether the input may be reduced over neighbours before the program runs. If so, sets
+ * *kind to the reduction. This is so if every step that reads all rows of the input is a segment of
+ * one kind, sum or mean. */
 bool program_reduces_input(const struct gnn_program *p, enum gnn_segment *kind);
 
 /* These functions return the number of the step's value. */

@@ -24,9 +24,9 @@ static inline struct cpu_device *cpu_of(struct gnn_device *d)
     return (struct cpu_device *)d;
 }
 
-/* Memory for partial results, valid until the next call of cpu_scratch. */
+/* Returns memory for partial results, valid until the next call of cpu_scratch. */
 void *cpu_scratch(struct cpu_device *d, size_t bytes);
-/* Memory for operands in half precision, valid until the next call of cpu_rounded. */
+/* Returns memory for operands in half precision, valid until the next call of cpu_rounded. */
 void *cpu_rounded(struct cpu_device *d, size_t bytes);
 
 void cpu_close(struct gnn_device *d);

@@ -31,7 +31,8 @@ GEN_FN struct gen_block dropout_words(uint64_t seed, uint32_t step, uint32_t pla
     return gen_words(seed, place, step, group);
 }
 
-/* Whether element 8 * group + lane stays; *b are the words of its group. */
+/* Returns whether element 8 * group + lane stays. *b is the result of dropout_words() for the
+ * group. */
 GEN_FN int dropout_keeps(const struct gen_block *b, unsigned lane, uint32_t limit)
 {
     return (b->w[lane >> 1] >> (16 * (lane & 1)) & 0xffffu) >= limit;

@@ -28,7 +28,7 @@ struct npy {
     int64_t count; /* number of values */
 };
 
-/* Errors about the header give `name`. */
+/* Errors about the header begin with `name`. */
 int npy_header(struct npy *n, struct stream *s, const char *name, struct err *err);
 int npy_doubles(const struct npy *n, struct stream *s, double *to, int64_t count, struct err *err);
 /* Refuses arrays of floats. */

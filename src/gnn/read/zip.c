@@ -63,9 +63,9 @@ static int find_directory(const struct bytes *b, uint64_t *at, uint64_t *size, s
     return rc;
 }
 
-/* *full is the decompressed size of a member, *size its compressed size, and *at its offset. A
- * number that does not fit 32 bits is UINT32_MAX there, and its value is in the zip64 field of
- * `extra`. Replaces such numbers. */
+/* *full is the decompressed size of a member, *size its compressed size, and *at its offset. If one
+ * of these numbers does not fit 32 bits, it is UINT32_MAX, and its real value is in the zip64 field
+ * of `extra`. Replaces such numbers by the real ones. */
 static void read_zip64(const unsigned char *extra, size_t n, uint64_t *full, uint64_t *size,
                        uint64_t *at)
 {

@@ -22,7 +22,7 @@
 
 enum {
     BLOCK_TARGETS = 256,
-    BLOCK_EDGES = 512,    /* with so many edges, the passes after `picks` run */
+    BLOCK_EDGES = 512,    /* when `picks` has chosen so many edges, the next passes run */
     MAX_EDGES = INT32_MAX /* in a hop, because row offsets are int32 */
 };
 
@@ -215,7 +215,7 @@ static uint32_t pick(struct sampler *s, const struct pick_key *key, int32_t node
 
 /* ---- a hop ----------------------------------------------------------------------------------- */
 
-/* `nodes` counts those of the batch so far, `edges` those of the hop. */
+/* `nodes` counts the nodes of the batch so far, `edges` the edges of the hop so far. */
 struct hop {
     int32_t *node, *row, *col;
     int32_t *degree;

@@ -12,8 +12,8 @@
 #include "base/number_core.h"
 
 #define SHUFFLE_ROUNDS 8
-/* The shuffle has this in the low four bits of the counter's last word. In pick_core.h they hold
- * the hop, which is below GNN_MAX_HOPS. So the two files never use the same random words. */
+/* The shuffle has this in the low four bits of the counter's last word. In pick_core.h these bits
+ * hold the hop, which is below GNN_MAX_HOPS. So the two files never use the same random words. */
 #define SHUFFLE_STREAM 0x0fu
 
 GEN_FN uint32_t shuffle_bits(uint32_t n) /* bits that hold 0..n-1, at least 2 */

@@ -10,8 +10,8 @@
  *     if (checkpoint_restore(&c, network, err) < 0) ...
  *     checkpoint_release(&c);
  *
- * A killed process leaves the old or the new file. A run that continues from the file gives the
- * same bits as a run without interruption.
+ * If the process is killed while it saves, either the old or the new file remains. A run that
+ * continues from the file gives the same bits as a run without interruption.
  */
 #ifndef GNN_TRAIN_CHECKPOINT_H
 #define GNN_TRAIN_CHECKPOINT_H
@@ -59,7 +59,8 @@ void checkpoint_release(struct checkpoint *c);
 
 /* Tells the network how many neighbours of a node training takes (network_trained_with()), so that
  * inference can scale its sums to this number. Training with replacement takes the same number of
- * neighbours at every node. After it, the network is told 0, and inference scales nothing. */
+ * neighbours at every node. After such training, the network is told 0, and inference scales
+ * nothing. */
 void train_setting_fanouts(const struct train_setting *s, struct gnn_network *n);
 /* Fails if the settings differ. The error says what differs: "the checkpoint has hidden width 64,
  * not 32". */

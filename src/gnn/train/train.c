@@ -31,7 +31,7 @@ struct trainer {
     struct gnn_network *network;
     struct loader *loader;
     struct gnn_adam adam;
-    struct nccl *nccl;                           /* averages over GPUs; if NULL, o.comm does */
+    struct nccl *nccl;                           /* averages over GPUs; if NULL, o.comm averages */
     float *host;                                 /* for copies between a GPU and comm */
     int64_t labelled;                            /* seeds of this batch, in this rank */
     struct pending pending[GNN_STEPS_AHEAD + 1]; /* a ring */
@@ -274,7 +274,7 @@ static int backward(struct trainer *t, const struct gnn_batch *b, struct gnn_los
     return t->o.comm && on_cpu(t) ? network_sync(n, err) : 0;
 }
 
-/* Adds the losses that are known by now, in the order of the batches. */
+/* Adds the losses that are known by now to the epoch's loss, in the order of the batches. */
 static int count_losses(struct trainer *t, struct err *err)
 {
     struct gnn_loss *sum = &t->position.epoch_loss;

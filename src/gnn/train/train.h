@@ -93,7 +93,7 @@ struct gnn_network *trainer_network(struct trainer *t);
 const struct gnn_program *trainer_program(const struct trainer *t);
 const char *trainer_products(const struct trainer *t);
 const struct feed *trainer_feed(const struct trainer *t);
-/* Returns the options of trainer_open(), with the members that the trainer sets itself. */
+/* Returns the options that trainer_open() got, plus the members that the trainer sets itself. */
 const struct train_options *trainer_options(const struct trainer *t);
 const struct dataset *trainer_data(const struct trainer *t);
 struct gnn_device *trainer_device(const struct trainer *t);

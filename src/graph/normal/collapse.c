@@ -7,7 +7,7 @@
 #include "base/util.h"
 #include "graph/cost.h"
 
-enum { MAX_WINDOW = 16 }; /* elements of a side of a pooling's or convolution's window */
+enum { MAX_WINDOW = 16 }; /* most elements along one side of a pooling's or convolution's window */
 
 struct collapse {
     struct graph *g;
@@ -124,8 +124,8 @@ static int64_t ceil_div(int64_t a, int64_t b)
 }
 
 /* Side i is axis 2 + i of a convolution's tensors. Tap k is place k of the window along this side.
- * A sum along the side multiplies tap k by a sum of the input without its first `before` and last
- * `after` elements. Returns false if these numbers are not known. */
+ * A sum of the result along the side multiplies tap k by the sum of the input without its first
+ * *before and its last *after elements. Sets both numbers. Returns false if they are not known. */
 static bool find_cuts(const struct value *v, size_t i, int64_t window, int64_t k, int64_t *before,
                       int64_t *after)
 {

@@ -28,7 +28,7 @@ bool attr_equal(const struct attr *a, const struct attr *b)
     return a->kind == b->kind && a->n == b->n && same_dims(a->dims, b->dims, a->n);
 }
 
-/* If v's operation is `op`, adds the operands of both of v's sides to out[n...], else v itself.
+/* If v's operation is `op`, adds the operands on both sides of v to out[n...], else adds v itself.
  * Stops as soon as there are more than max. Returns the new count. */
 static size_t gather_operands(const struct value *v, enum graph_op op, const struct value **out,
                               size_t n, size_t max)

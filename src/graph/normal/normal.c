@@ -18,7 +18,7 @@ struct walk {
      * already. */
     const struct value *(*step)(struct graph *g, const struct value *v);
     bool may_refuse; /* an operation that refuses its rewritten operands keeps the old ones */
-    /* By id: the value that replaces the value, or NULL if that is not known yet. */
+    /* By the id of a value: the value that replaces it, or NULL if that is not known yet. */
     VEC(const struct value *) done;
     unsigned work; /* how many values were looked at */
     struct err *err;

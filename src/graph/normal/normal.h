@@ -1,5 +1,5 @@
 /*
- * normal.h - gives values that can be written in many ways one form, the normal form.
+ * normal.h - gives one form, the normal form, to values that can be written in many ways.
  *
  *     x * x                              square(x)
  *     sum(x, -1) / C, where x is [R, C]  mean(x, -1)

@@ -196,7 +196,8 @@ static bool match_attr(const struct pattern *p, const struct attr *a, struct bin
 
 static bool match(const struct pattern *p, const struct value *v, struct bindings *b);
 
-/* Adds the operands of the sum or product p to out[n...], else p itself. Returns the new count. */
+/* If p's operation is `op`, a sum or product, adds its operands to out[n...], else adds p itself.
+ * Returns the new count. */
 static size_t pattern_operands(const struct pattern *p, enum graph_op op,
                                const struct pattern **out, size_t n)
 {

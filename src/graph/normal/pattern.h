@@ -29,14 +29,14 @@
 #include "graph/graph.h"
 
 #define PATTERN_MAX_NAMES 16
-#define PATTERN_STEPS 4000 /* cap of the comparisons for one match */
+#define PATTERN_STEPS 4000 /* most comparisons in one match */
 
 struct pattern; /* does not change once it is parsed */
 
 struct bindings {
     struct {
         const char *name;          /* without "$" */
-        const struct value *value; /* what the name stands for; if NULL, it is `attr` */
+        const struct value *value; /* what the name stands for; if NULL, it stands for `attr` */
         const struct attr *attr;
     } of[PATTERN_MAX_NAMES];
     size_t n;
@@ -59,7 +59,7 @@ bool pattern_matches(const struct pattern *p, const struct value *v, struct bind
 /* Matches x with the first of the pattern's two operands, and y with the second. */
 bool pattern_matches_two(const struct pattern *p, const struct value *x, const struct value *y,
                          struct bindings *b);
-/* These say what a name stands for before a match. */
+/* Before a match, these say what a name stands for. */
 void pattern_bind(struct bindings *b, const char *name, const struct value *v);
 void pattern_bind_attr(struct bindings *b, const char *name, const struct attr *a);
 

@@ -1,5 +1,5 @@
 /*
- * body_text.h - reads the text of a phase's body token by token.
+ * body_text.h - reads the text of a phase's body (reference.h) token by token.
  *
  *     struct body_scan s = {.names = &names, .text = body};
  *     struct body_token t;
@@ -16,7 +16,7 @@
 #include "graph/graph.h"
 
 enum body_token_kind {
-    TOKEN_REGION, /* the name of a macro that reads or writes scratch, such as VAL12 */
+    TOKEN_REGION, /* the name of a macro that reads or writes scratch memory, such as VAL12 */
     TOKEN_TENSOR, /* the name of an input or output, such as x in IN(x, unit) */
     /* a variable of the body, such as v3, i4 or s3 (unit_text.h, sampled_body.h) */
     TOKEN_LOCAL,
@@ -29,13 +29,13 @@ struct body_token {
     enum body_token_kind kind;
     const char *at;
     size_t len;
-    /* For TOKEN_REGION: the id of the value in this region of scratch, such as 12 for VAL12. */
+    /* For TOKEN_REGION: the id of the value whose region this is, such as 12 for VAL12. */
     uint32_t id;
     /* For TOKEN_REGION: how many letters the name begins with, such as 3 for VAL12 and OFF0_12. */
     size_t prefix;
 };
 
-/* Which names in a body are names of regions, that is, of parts of scratch. */
+/* Which names in a body are names of regions, that is, of parts of the scratch memory. */
 struct body_names {
     size_t nvalues;
     /* One entry per value: the output that the value is written to directly, or NULL. VAL and MAG

@@ -159,8 +159,8 @@ void collect_add(struct emit *e, const struct collector *c, struct term t, const
         unit_set(&e->u, c->m, "%s %s", op, t.m);
 }
 
-/* Returns text for 16 times the variance of the shared errors of source k. It is the square of
- * c->off[k], because this is the change at an error of 4 sigma. */
+/* Returns text for 16 times the variance of the shared errors of source k: the square of c->off[k],
+ * because c->off[k] is the change at an error of 4 sigma. */
 static const char *off_squared(struct emit *e, const struct collector *c, uint32_t k)
 {
     struct arena *a = e->u.arena;

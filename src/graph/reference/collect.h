@@ -44,8 +44,8 @@ struct collector {
     /* The other members are for sums and products in SIGMA and NOISY references. */
     const char *s, *squares; /* this chain's sum; the sum of its squared partial sums */
     const char *q, *n;       /* the sum of its squared terms; their number */
-    const char *rounding;    /* the variance of earlier chains' roundings / chain_rounding() */
-    const char *chains, *chain_squares; /* earlier chains; the sum of their squared sums */
+    const char *rounding; /* variance of earlier chains' roundings, divided by chain_rounding() */
+    const char *chains, *chain_squares; /* count of earlier chains; the sum of their squared sums */
     const char *key;                    /* in NOISY references: the seed of the roundings */
     /* Terms share an error if they read the same element of a source (struct shared_error), or for
      * one-sided errors the same column. at[k] is the number of this element or column in source k.
@@ -61,7 +61,7 @@ struct collector collect_start(struct emit *e, const struct value *v, enum colle
                                struct index i, unsigned flags);
 /* `index` is the index of the term for COLLECT_ARGMAX and COLLECT_ARGMIN, else "". */
 void collect_add(struct emit *e, const struct collector *c, struct term t, const char *index);
-/* `off` is the term t with source k off by 4 sigma. */
+/* `off` is what the term t becomes if source k is off by 4 sigma. */
 void collect_shared(struct emit *e, const struct collector *c, uint32_t k, struct term t,
                     struct term off);
 /* Returns the result so far. Its one-sided errors are in the member `bias` and not in the variance,

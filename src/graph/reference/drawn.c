@@ -14,7 +14,7 @@ struct plan {
     const struct value **copy;    /* the copy, or NULL */
     const struct value **rounded; /* the value rounded at random, or NULL */
     VEC(struct value *) values;   /* the values in their new order */
-    /* For each new id: a set of enum lowered_note (lower.h), and one of DRAWN_... (emit.h). */
+    /* For each new id: flags of enum lowered_note (lower.h), and DRAWN_... flags (emit.h). */
     VEC(uint8_t) notes, kinds;
 };
 

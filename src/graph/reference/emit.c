@@ -371,9 +371,9 @@ static int source_number(const struct shared_error *s, const struct value *v)
     return -1;
 }
 
-/* Writes source k, a value v with one-sided errors, with its variance. If s->off is k, adds 4 times
- * the one-sided error. Sets s->at[k] to the place along bias_axis: elements there are wrong in the
- * same direction. */
+/* Writes source k with its variance. The source is the value v, which has one-sided errors. If
+ * s->off is k, adds 4 times the one-sided error. Sets s->at[k] to the place along bias_axis:
+ * elements there are wrong in the same direction. */
 static struct term emit_biased(struct emit *e, const struct value *v, int k, struct place *p)
 {
     struct shared_error *s = e->shared;
@@ -404,7 +404,7 @@ static struct term emit_source(struct emit *e, const struct value *v, int k, str
     return t;
 }
 
-/* Does scratch hold OFF of v, and are all sources of v also sources of the current sum? */
+/* Does the scratch memory hold OFF of v, and are all sources of v sources of the current sum? */
 static bool has_offs(const struct emit *e, const struct value *v)
 {
     const struct shared_error *own = e->store[v->id].offs;

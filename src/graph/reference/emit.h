@@ -1,14 +1,14 @@
 /*
  * emit.h - writes elements of a lowered graph (lower.h) as statements of a unit (unit_text.h).
- * reference.h explains phases, units and scratch.
+ * reference.h explains phases, units and scratch memory.
  *
- * The text accesses scratch with macros. For element i of value 3, these are:
+ * The text accesses scratch memory with macros. For element i of value 3, these are:
  *   VAL3(i)       the element
  *   MAG3(i)       its magnitude; in a SIGMA reference the variance of its rounding error
  *   BIAS3(i)      its one-sided error
  *   OWN3(i)       its variance without shared errors (struct shared_error)
  *   OFF0_3(i)     the element if source 0 of shared errors is off by 4 standard deviations (sigma)
- *   PART3(i), PMAG3(i), PBIAS3(i)   the first three for partial result i of a reduction
+ *   PART3(i), PMAG3(i), PBIAS3(i)   like VAL3, MAG3 and BIAS3, for partial result i of a reduction
  *
  * The magnitude of an element tells how large the terms of its sum are (docs/graph-reference.md).
  * One-sided errors have the same sign in many elements, for example because a tensor core cuts off
@@ -26,7 +26,7 @@
 #define TERM_NO_ERROR "0.0" /* `m` of a term without error, in SIGMA and NOISY references */
 #define EMIT_CHUNK 4096     /* elements of a partial result */
 
-/* Which numbers of one value are stored in scratch, or in the workspaces of a kernel. */
+/* Which numbers of one value are stored in scratch memory, or in the workspaces of a kernel. */
 struct store {
     bool is_stored;                 /* VAL is stored */
     bool in_parts;                  /* PART is stored: this is a reduction in two steps */
@@ -71,7 +71,7 @@ struct emit {
     struct reference_mode mode;
     const struct store *store;          /* per value */
     const uint8_t *notes;               /* per value: a set of enum lowered_note (lower.h) */
-    struct shared_error *shared;        /* those of the sum that is being written, or NULL */
+    struct shared_error *shared;        /* shared errors of the sum being written, or NULL */
     unsigned sums;                      /* how many sums with shared errors we have written */
     bool only_own;                      /* only elementwise operations of this unit add variance */
     const uint8_t *drawn;               /* per value: a set of DRAWN_COPY and DRAWN_ROUNDED */
@@ -83,7 +83,7 @@ struct emit {
      * that loop. */
     unsigned least_depth;
     /* Only for kernels: */
-    const bool *keep; /* per value: store it in any case; or NULL */
+    const bool *keep; /* per value: must it be stored in any case? May be NULL. */
     int64_t repeat;   /* in place of STORES_REPEAT (stores.h), if not 0 */
     struct {
         const struct value *v; /* a value whose element is in the variable `text`, or NULL */
@@ -93,8 +93,8 @@ struct emit {
     const char *guard; /* written before a store to memory: "if (writes) " or "" */
 };
 
-/* Writes statements that compute the element of v at p, or read it from scratch. Returns a term for
- * the element. */
+/* Writes statements that compute the element of v at p, or that read it from scratch memory.
+ * Returns a term for the element. */
 struct term emit_value(struct emit *e, const struct value *v, struct place *p);
 /* Does the same for a DRAWN_ROUNDED value. */
 struct term emit_drawn(struct emit *e, const struct value *v, struct place *p);
@@ -110,9 +110,9 @@ void shared_bias(struct emit *e, const struct value *v, struct shared_error *s);
 /* Does the same as emit_value(), but computes the element even if v is stored. */
 struct term emit_computed(struct emit *e, const struct value *v, struct place *p);
 
-/* Only while a vector is written (vector.h): computes the element of v at each of the places, one
- * for each element of the vector. emit_value() then finds the results. With `own`, computes only
- * what the elements need: emit_computed() computes the elements themselves. */
+/* Only while a vector is written (vector.h): computes the elements of v at `places`, which has one
+ * place for each element of the vector. emit_value() then finds the results. With `own`, computes
+ * only what the elements need: emit_computed() computes the elements themselves. */
 void emit_vector(struct emit *e, const struct value *v, struct place *places, bool own);
 
 /* ---- elementwise operations (emit_element.c) ------------------------------------------------- */
@@ -143,8 +143,9 @@ struct term emit_output(struct emit *e, const struct value *v, enum dtype to, st
 bool value_has_no_error(const struct emit *e, const struct value *v, const struct store *store);
 /* Returns the variance of rounding a partial sum, divided by the square of the sum. */
 double chain_rounding(const struct value *v);
-/* Returns the least variance of a rounding to t. It is larger for float32 and bfloat16, because
- * arithmetic may flush their subnormal numbers to zero. */
+/* Returns the least variance of a rounding to t: that of half a step between subnormal numbers. It
+ * is larger for float32 and bfloat16, because arithmetic may flush their subnormal numbers to zero,
+ * and 0 for float64. */
 double least_error(enum dtype t);
 /* Returns the variance of rounding an operand of v to TF32, divided by the square of the operand.
  * Returns 0 if v is not computed in TF32. */
@@ -188,7 +189,8 @@ void emit_line(struct emit *e, const struct value *v, bool with_mag);
 
 /* ---- helpers --------------------------------------------------------------------------------- */
 
-/* Returns the place in `operand` to read for place p of the value to which it is broadcast. */
+/* `operand` is broadcast to a value. Returns the place in `operand` to read for place p of that
+ * value. */
 struct place place_broadcast(struct emit *e, struct place *p, const struct value *operand);
 /* Makes an index of n elements from t. A negative index counts from the end. An index out of range
  * becomes 0. */

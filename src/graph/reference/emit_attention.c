@@ -53,9 +53,9 @@ static struct term dot(struct emit *e, struct attention *a, struct index j)
     return collect_now(e, &c);
 }
 
-/* Returns `text` after a rounding. `m` is the variance of `text` before it. A NOISY reference first
- * adds an error that is uniform in +-spread. Each rounding of a pair of query and key has its own
- * `salt`. */
+/* Returns `text` after a rounding. `m` is the variance of `text` before the rounding. A NOISY
+ * reference first adds an error that is uniform in +-spread. Each rounding of a pair of query and
+ * key has its own `salt`. */
 static struct term rounded(struct emit *e, struct attention *a, const char *text, const char *m,
                            const char *spread, struct index pair, int salt)
 {

@@ -340,7 +340,8 @@ static void add_propagated(struct emit *e, const struct value *v, const char *f,
     } else if ((e->notes[v->id] & LOWERED_SHARE) && !is_zero(t[1].m)) {
         /* In a sum of shares, the divisor is a source of shared errors (shared_error.c) and has no
          * variance here. Then this branch is not taken, and the numerator's variance va counts in
-         * full. With (1 - 2 f) va, the errors of shares near 1/2 would be missing from the sum. */
+         * full. With (1 - 2 f) va, as in hone_share(), the errors of shares near 1/2 would be
+         * missing from the sum. */
         strbuf_addf(out, "hone_share(%s, %s, %s, %s)", f, t[1].v, t[0].m, t[1].m);
     } else if (add_centred(e, v, t, out) || add_scaled(e, v, f, t, out)) {
         return;

@@ -1,6 +1,6 @@
 /* emit_reduce.c - writes elements that a loop adds up: reductions, matrix products, convolutions
- * and embedding bags. A large reduction to few elements has two phases: one makes partial results
- * (parts), one combines them. */
+ * and embedding bags. A large reduction to few elements has two phases: the first makes partial
+ * results (parts), the second combines them. */
 #include <string.h>
 
 #include "base/util.h"

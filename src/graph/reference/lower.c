@@ -298,8 +298,8 @@ static const struct value *widened(struct lower *l, const struct value *v)
     return w ? graph_permute(l->g, w, value_attr(v, "dims")->ints, l->err) : NULL;
 }
 
-/* Computes a product of 16-bit matrices in float32, because there are kernel templates for such
- * products. */
+/* Computes a product of 16-bit matrices in float32, because there are kernel templates for products
+ * in float32. */
 static const struct value *lower_product(struct lower *l)
 {
     const struct value *a = l->in[0], *b = l->in[1];

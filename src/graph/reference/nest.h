@@ -21,7 +21,8 @@ struct nest {
     struct emit *e;
     struct collector sum[NEST_MAX]; /* the collector of the whole sum, then those of open chains */
     uint32_t sums;
-    /* The scopes for unit_close(), one per open loop or condition. NULL begins a chain. */
+    /* The scopes for unit_close(), one per open loop or condition. NULL marks where a chain
+     * begins. */
     struct scope *opened[NEST_MAX];
     uint32_t n;
     int64_t terms; /* terms of the innermost chain so far; 0 if not known */

@@ -22,7 +22,7 @@ enum pair_kind {
 struct pair {
     enum pair_kind kind;
     const struct value *first, *second; /* the reductions */
-    bool finite;    /* PAIR_EXPS: the sum is of exp(x - 0) if the maximum is not finite */
+    bool finite;    /* PAIR_EXPS: if the maximum is not finite, the sum is of exp(x - 0) */
     int64_t vector; /* how many elements a lane reads at once */
     const char *result[2];
 };

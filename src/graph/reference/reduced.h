@@ -8,8 +8,8 @@
 
 /* Sets out[0], out[1], ... to the sizes of the axes that v reduces. Returns how many there are. */
 uint32_t reduced_axes(const struct value *v, const struct dim **out);
-/* Returns the place of an element in v's operand. `kept` is the place of v's element that it is
- * combined into, `gone` is the element's place along the reduced axes. */
+/* Returns the place of an element in v's operand. `kept` is the place of the element of v into
+ * which it is combined, `gone` is its own place along the reduced axes. */
 struct place reduced_place(struct emit *e, const struct value *v, struct place *kept,
                            struct place *gone);
 /* `all` is the number of elements that a reduction combines. May the loop over them read several

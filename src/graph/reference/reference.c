@@ -1,5 +1,6 @@
 /*
- * reference.c - writes the text of a reference: phases, scratch and helper functions (reference.h).
+ * reference.c - writes the text of a reference: phases, scratch memory and helper functions
+ * (reference.h).
  *
  * A phase computes a few sinks: values or outputs that it stores (stores.h). We write the last
  * phase first. So we know which magnitudes later phases read, and store only those.
@@ -19,8 +20,9 @@
 
 enum { MAX_SOURCE = 8 << 20 }; /* bytes; equal to TASK_MAX_REFERENCE */
 
-/* A region is a part of scratch that holds one array of a value, such as VAL or MAG (emit.h).
- * Regions of one size form a class and lie side by side, so one expression finds them all. */
+/* A region is a part of the scratch memory. It holds one array of a value, such as VAL or MAG
+ * (emit.h). Regions of one size form a class and lie side by side, so one expression finds them
+ * all. */
 struct region_class {
     const struct dim *size;
     size_t n;
@@ -69,7 +71,7 @@ static const struct value *index_of(const struct sink *s)
 }
 
 /* Returns an expression for the mean square of the distances between t and the samples of `copy`.
- * Sets *finite to another one, in which squares that are not finite count as 0. */
+ * Sets *finite to another expression, in which squares that are not finite count as 0. */
 static const char *drawn_square(struct emit *e, const struct value *copy, struct term t,
                                 const char **finite)
 {
@@ -410,8 +412,8 @@ static const char *place_text(void *ctx, uint32_t id, const char *name)
     BUG("no phase stores %s", name);
 }
 
-/* Writes the function hone_place(), which says where a region begins in scratch. Also sets
- * w->out->scratch to the size of all regions. */
+/* Writes the function hone_place(), which says where a region begins in the scratch memory. Also
+ * sets w->out->scratch to the size of all regions. */
 static void write_places(struct writer *w, struct strbuf *out)
 {
     struct dim_pool *p = &w->g->dims;
@@ -438,7 +440,7 @@ static void write_places(struct writer *w, struct strbuf *out)
     unit_release(&u);
 }
 
-/* Phases that share a function use the macros of the first phase. */
+/* Phases that share a function use the macros of the first of these phases. */
 static void write_macros(const struct writer *w, struct strbuf *all)
 {
     struct strbuf macros = STRBUF_INIT(MAX_SOURCE), *out = &macros;

@@ -12,9 +12,10 @@
  * magnitudes (docs/graph-reference.md). A SIGMA reference also computes the variances of rounding
  * errors (docs/tolerance.md).
  *
- * A phase is a function of the reference. It computes one unit, often one element, and runs for
- * each unit. The phases run one after the other. A phase can leave doubles in scratch for later
- * phases. The units of a phase are numbered in the order of the elements that they compute.
+ * A phase is a function of the reference. One call computes one unit, often one element, and there
+ * is a call for each unit. The phases run one after the other. A phase can leave doubles in scratch
+ * memory for later phases. The units of a phase are numbered in the order of the elements that they
+ * compute.
  */
 #ifndef GRAPH_REFERENCE_REFERENCE_H
 #define GRAPH_REFERENCE_REFERENCE_H
@@ -35,7 +36,7 @@ struct graph_phase {
 struct graph_reference {
     struct strbuf source;
     VEC(struct graph_phase) phases;
-    const struct dim *scratch; /* in doubles; NULL if there is no scratch */
+    const struct dim *scratch; /* doubles in the scratch memory; NULL if there is none */
     /* A factor for estimates of the reference's cost: 1, or 1 + DRAWN_SAMPLES if the reference also
      * computes values with random errors, once for each sample (drawn.h). */
     double work;

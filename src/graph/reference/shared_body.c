@@ -1,9 +1,9 @@
 /*
  * shared_body.c - finds phases with similar texts and writes the functions that they share.
  *
- * We make a form of each phase's text: without its integers, and with numbers in place of the names
- * of regions, tensors and local variables. Phases with the same form are of one kind, and share a
- * function.
+ * We make a form of each phase's text: the text without its integers, and with numbers in place of
+ * the names of regions, tensors and local variables. Phases with the same form are of one kind, and
+ * share a function.
  */
 #include "graph/reference/shared_body.h"
 

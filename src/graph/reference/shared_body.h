@@ -1,10 +1,10 @@
 /*
- * shared_body.h - lets similar phases of a reference share one function. emit.h explains scratch
- * and the macros, such as VAL12, with which phases access it.
+ * shared_body.h - lets similar phases of a reference share one function. emit.h explains the
+ * macros, such as VAL12, with which phases access their scratch memory.
  *
  * A deep network has the same layer many times. The phases of these layers differ only in their
- * regions of scratch, their tensors and some integers. So they share a function with the text of
- * the first phase. The differences are its parameters:
+ * regions of scratch memory, their tensors and some integers. So they share a function with the
+ * text of the first phase. The differences are the parameters of this function:
  *
  *     HONE_SHARED void shared_p7_mod(const struct hone_ref_ctx *hone, int64_t unit,
  *                                    int64_t VAL12_at, int HT_x, int64_t n1)
@@ -43,10 +43,11 @@ struct phase_body {
 
 struct shared_bodies {
     const struct body_names *names;
-    const bool *sampled; /* for each value of the graph: scratch holds all its samples (drawn.h) */
+    /* For each value of the graph: does the scratch memory hold all its samples (drawn.h)? */
+    const bool *sampled;
     const struct graph *g;
     struct arena *arena;
-    /* Returns a C expression: where the region begins in scratch. */
+    /* Returns a C expression for where the region begins in the scratch memory. */
     const char *(*place)(void *ctx, uint32_t id, const char *region);
     void *ctx;
     struct phase_body *bodies;

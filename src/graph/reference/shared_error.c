@@ -2,9 +2,11 @@
  * shared_error.c - finds the errors that many terms of a sum share (struct shared_error in emit.h).
  *
  * The search goes from an operand of the sum through elementwise operations and views. It ends at
- * operands that are broadcast. These are the sources: each of their elements is in many terms. If
- * the sum is an OP_SUM, values with one-sided errors are sources too, but not if the sum reads them
- * through a cat (concatenation). Each part of a cat would be a source for only a few of the terms.
+ * operands that are broadcast. These are the sources: each of their elements is in many terms.
+ *
+ * The sum may be an OP_SUM, a matrix product or a convolution. For an OP_SUM, values with one-sided
+ * errors are sources too, but not if the sum reads them through a cat (concatenation). Each part of
+ * a cat would be a source for only a few of the terms.
  */
 #include "base/util.h"
 #include "graph/reference/emit.h"
@@ -53,8 +55,8 @@ static bool find_sources(struct emit *e, struct shared_error *s, uint8_t *path,
                      find_sources(e, s, path, v->args[k], spreads && value_repeats(v->args[k], v),
                                   biased && !ends && v->op != OP_CAT);
         }
-    /* v has one-sided errors and is stored. If it is a source, the sum reads v from scratch, and
-     * does not compute the product below v again. */
+    /* v has one-sided errors and is stored. If it is a source, the sum reads v from the scratch
+     * memory, and does not compute the product below v again. */
     if (ends && !found)
         found = add_source(s, v, true);
     path[v->id] = SEEN | (found ? ON_PATH : 0);

@@ -37,8 +37,8 @@ enum { SITE_NONE = 0, SITE_SEVERAL = -1 };
 struct planner {
     struct stores *s;
     struct emit *e;
-    int64_t *weight; /* operations for one element, also in operands that are not stored; at most
-                        HEAVY */
+    int64_t *weight; /* operations for one element, with those in operands that are not stored; at
+                        most HEAVY */
     int64_t *reads;
     int64_t *site;   /* the only site that reads the value, SITE_NONE or SITE_SEVERAL */
     unsigned *ready; /* the lowest level of a sink that can read the value */
@@ -308,7 +308,7 @@ static void read_operands(struct planner *p, const struct value *v)
         int64_t reads = MIN(times * times_read(p, v, k), MANY);
         bool reads_many = p->s->store[v->id].in_parts || makes_few(p, v);
         if (reads_many && p->weight[a->id] >= HEAVY && !is_brief(p, a))
-            reads = MANY; /* store `a`: else each unit of v would run its loop many times */
+            reads = MANY; /* store `a`: else each unit of v would run the loop of `a` many times */
         if (reads == 1)
             add_reads(p, a, 1, in_place ? own : (int64_t)v->id * 16 + 2 + k);
         else
@@ -602,7 +602,7 @@ static bool find_again(struct planner *p)
         if (!s->is_stored || s->is_exact || op_row(v->op)->kind != OPK_ELEMENTWISE)
             continue;
         shared_of_value(p->e, v, true, &a, &errors);
-        bool is_source = errors.n == 1 && errors.source[0] == v; /* then sums read v from scratch */
+        bool is_source = errors.n == 1 && errors.source[0] == v; /* then sums read the stored v */
         found |= errors.n && !is_source && mark_again(p, v, seen);
         arena_release(&a);
     }
@@ -694,7 +694,7 @@ void stores_plan(struct stores *s, struct emit *e)
     vec_each (const struct graph_output, o, &g->outputs) {
         const struct value *v = without_views(o->value);
         /* A SIGMA reference computes variances first, and a kernel converts its outputs. Units of a
-         * repeated phase read each other's results from scratch. */
+         * repeated phase read each other's results from the scratch memory. */
         bool direct = e->mode.kind == REFERENCE_MAGNITUDE && !e->mode.kernel && !emit_steps(e, v);
         if (direct && op_makes_lines(v->op) && p.reads[v->id] == 1)
             s->direct[v->id] = o;

@@ -1,6 +1,6 @@
 /*
- * stores.h - decides which values of a lowered graph (lower.h) are stored, in scratch or in a
- * kernel's workspaces, and in which order they are computed.
+ * stores.h - decides which values of a lowered graph (lower.h) are stored, in scratch memory or in
+ * a kernel's workspaces, and in which order they are computed.
  *
  * A sink is one thing that a phase computes: a stored value, the partial results of a reduction in
  * two steps, a value made in lines (line.h), or an output. A sink reads only sinks of lower levels.
@@ -39,8 +39,8 @@ struct stores {
 /* Sets *s for the graph e->g, and e->store. */
 void stores_plan(struct stores *s, struct emit *e);
 
-/* Is v a convolution, or a product of float32 matrices? A kernel may compute an anchor with a
- * hand-written template, together with the elementwise work that follows. */
+/* Is v an anchor, that is, a convolution or a product of float32 matrices? A kernel may compute an
+ * anchor with a hand-written template, together with the elementwise work that follows. */
 bool stores_is_anchor(const struct value *v);
 void stores_release(struct stores *s);
 

@@ -301,7 +301,7 @@ static void drop_unused(const struct unit_text *u, bool *stays)
 {
     const struct line_vec *v = &u->body->lines;
     bool *used = xcalloc(u->names + 1, sizeof *used);
-    /* Closing lines whose opening line the loop has not reached. It goes backwards. */
+    /* The loop goes backwards. These lines close blocks whose opening line is still to come. */
     VEC(size_t) open = VEC_INIT;
     size_t kept = 0;
     VEC(size_t) kept_at_close = VEC_INIT; /* `kept` at each line in `open` */

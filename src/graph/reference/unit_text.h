@@ -3,8 +3,9 @@
  * and index arithmetic.
  *
  * The body is a scope, and so is each loop or condition in it. An index is computed in the
- * outermost scope that has everything it depends on, outside of loops in which it does not change.
- * At the end, unit_write() drops statements whose result nothing reads.
+ * outermost scope that has everything on which it depends. So a loop does not compute an index
+ * again that does not change in it. At the end, unit_write() drops statements whose result nothing
+ * reads.
  *
  *     struct unit_text u;
  *     unit_init(&u, &arena, &graph);

@@ -10,7 +10,7 @@
  * elements of each load would be used. */
 enum { MAX_STRIDE = 4 };
 
-/* A summand of an index: a multiple of dim * of, or of `of` if dim is NULL. */
+/* A summand of an index. It is a multiple of `dim * of` or, if dim is NULL, a multiple of `of`. */
 struct summand {
     const struct dim *dim;
     int64_t of;
@@ -263,9 +263,9 @@ struct index vector_mul(struct unit_text *u, struct index a, struct index b)
     return with(u, i, (struct spread){i.text, 0, 0, s});
 }
 
-/* Returns true if the grain divides the base of `a`. Then the indices of a's group are one multiple
- * of the grain plus 0 .. grain - 1. Sets *base to that multiple, and *off to the place of `a` in
- * the group. */
+/* Returns true if the grain divides the base of `a`. Then the indices of the group of `a` are one
+ * multiple of the grain plus 0 .. grain - 1. Sets *base to that multiple, and *off to the place of
+ * `a` in the group. */
 static bool in_group(struct unit_text *u, struct index a, struct index *base, int64_t *off)
 {
     if (!differs(a) || !divides(u->vector, a.spread->sum, a.spread->grain))
@@ -329,7 +329,8 @@ struct index vector_group(struct unit_text *u, struct index a, struct index b)
                                                                                            : a;
 }
 
-/* Does no aligned part of `width` elements reach beyond the end of the tensor? */
+/* Cut the tensor into aligned parts of `width` elements: is the last part whole? Otherwise it would
+ * reach beyond the end of the tensor. */
 static bool is_whole(struct vector *x, const struct spread *s, const struct dim *const *shape,
                      uint32_t rank, int64_t width)
 {

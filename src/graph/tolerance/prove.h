@@ -49,7 +49,7 @@ struct tolerance_output {
 struct tolerance_report {
     struct arena arena;
     uint64_t runs;
-    uint64_t fewest; /* runs at the shape with the fewest; TOLERANCE_RUNS if all have more */
+    uint64_t fewest; /* runs at the shape with the fewest runs, but at most TOLERANCE_RUNS */
     size_t n;
     struct tolerance_output *outputs; /* in the order of the task; in the arena */
 };

@@ -9,8 +9,8 @@
 #include "playbook/bind/tensors.h"
 
 /* Groups of axes, innermost first. The axes are those of the output or, with a reduction, of the
- * values before it. Neighbouring axes form a group if the same inputs vary along them. For an
- * operation along rows, the last axis is a group of its own. No group mixes reduced axes with
+ * values that are reduced. Neighbouring axes form a group if the same inputs vary along them. For
+ * an operation along rows, the last axis is a group of its own. No group mixes reduced axes with
  * others. */
 struct groups {
     uint32_t n;
@@ -168,7 +168,8 @@ bool bind_broadcast(struct pb_binding *b, const struct pb_tensor *role, const js
         if (g.have[0] >> i & 1)
             strbuf_addf(&align, "%salignof(%s)", comma, facts_text(t, "name"));
         else
-            /* The kernel reads one element at a time, so the alignment does not matter. */
+            /* The kernel reads this input one element at a time, so its alignment does not
+             * matter. */
             strbuf_addf(&align, "%s256", comma);
     }
     const struct {

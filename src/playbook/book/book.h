@@ -38,7 +38,7 @@ struct pb_tensor {
     const char *role; /* the template's name for the tensor */
     bool in, out;
     bool repeat;    /* takes one or more inputs; only the first tensor can */
-    bool broadcast; /* repeated inputs may differ in dtype, and broadcast */
+    bool broadcast; /* repeated inputs may differ in dtype, and broadcast to the output's shape */
     uint32_t rank;
     const char *shape[PB_MAX_RANK];
     uint32_t dtypes;  /* bit i: enum dtype i */
@@ -100,8 +100,8 @@ struct pb_text {
 struct pb_binding {
     struct arena arena;
     VEC(struct pb_text) texts;
-    /* Bytes of an element of the first output. If inputs broadcast, bytes of an element of the
-     * widest of these inputs and the first output. */
+    /* Bytes of an element of the first output. If inputs broadcast, bytes of the widest element in
+     * these inputs and the first output. */
     int64_t elem;
     bool in_place; /* the output is one of the inputs */
     /* For playbooks that write kernels from graphs (cuts.h), else NULL and 0. */
@@ -164,9 +164,10 @@ VEC_DECL(pb_trial_vec, struct pb_trial);
  * Points that differ from `base` in one setting come before those that differ in two. Settings of
  * the given stage come first. Values near base's value come first; of two equally near, the higher.
  *
- * Two tried points that differ only in one setting compare two of its values. A value is dominated
- * if base's value passed in such a pair, and this value failed or is more than 5% slower. We leave
- * out dominated values, and the values that lie behind them as seen from base's value.
+ * Two tried points that differ only in one setting compare two values of that setting. A value is
+ * dominated if such a pair compares it with base's value, base's value passed, and the value itself
+ * failed or is more than 5% slower. We leave out dominated values, and the values that lie behind
+ * them as seen from base's value.
  */
 bool playbook_next(const struct playbook *pb, const struct pb_binding *b,
                    const struct pb_trial_vec *tried, const struct pb_point *base, int stage,

@@ -472,8 +472,8 @@ static bool read_indices(const struct playbook *pb, const char **s, struct pb_po
 }
 
 /* Reads the end of a range, such as "M<=64:", at *s, and moves *s behind it. Returns false if the
- * text has another form, or if the range does not have the axis of the range before it and a larger
- * end. */
+ * text has another form, if the range has another axis than the range before it, or if it does not
+ * end later than that range. */
 static bool read_bound(const char **s, struct pb_ranges *r)
 {
     size_t n = 0;

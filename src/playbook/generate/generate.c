@@ -100,8 +100,9 @@ static bool part_fits(struct writer *w, const struct part *p, struct strbuf *sou
     return fits;
 }
 
-/* A launch may do more work than its anchor. If no template fits such a launch, or the cuts say so,
- * marks the anchor: a template may fit the anchor alone. Returns whether it marked any. */
+/* A launch may do more work than its anchor. If no template fits such a launch, or `join` in
+ * w->cuts is false, marks the anchor: a template may fit the anchor alone. Returns whether it
+ * marked any. */
 static bool find_kept(struct writer *w, bool *keep)
 {
     bool any = false;
@@ -172,9 +173,9 @@ static bool reads_earlier(struct writer *w, const struct value *v, const struct 
 /* Which elements of an earlier reduction a unit reads. */
 enum reading { READS_NOT, READS_OWN, READS_OTHERS };
 
-/* A unit computes v and, for it, the reduction `loop` over the same axes as the earlier reduction
- * `of`. Returns which elements of `of` the unit reads. If only elementwise operations lead from
- * `of` to `loop`, the unit reads only the element of its own row. */
+/* To compute v, a unit computes the reduction `loop`, which reduces the same axes as the earlier
+ * reduction `of`. Returns which elements of `of` the unit reads. If only elementwise operations
+ * lead from `of` to `loop`, the unit reads only the element of its own row. */
 static enum reading reading_of(struct writer *w, const struct value *v, const struct value *of,
                                const struct value *loop, bool own, uint8_t *known)
 {
@@ -243,8 +244,8 @@ static bool replaces_input(struct writer *w, const struct sink *t)
     return v && v->op == OP_INPUT;
 }
 
-/* Can the launch of the reduction `first` compute sink t right after it? It can if each row of t
- * reads only the reduction's result for this row, or if t reduces the same input. */
+/* Can the launch of the reduction `first` compute sink t right after this reduction? It can if each
+ * row of t reads only the reduction's result for this row, or if t reduces the same input. */
 static bool can_ride(struct writer *w, size_t first, const struct sink *t)
 {
     const struct value *of = w->stores.sinks.items[first].v, *loop = NULL;
@@ -268,8 +269,8 @@ static bool can_ride(struct writer *w, size_t first, const struct sink *t)
     return ok;
 }
 
-/* Returns the number of a sink that can ride with sink `first`, or 0. For example, the sum of
- * exponentials rides with a maximum. */
+/* Returns the number of a sink that can ride with sink `first` (can_ride()), or 0. For example, the
+ * sum of exponentials rides with a maximum. */
 static size_t find_rider(struct writer *w, size_t first)
 {
     const struct sink_vec *v = &w->stores.sinks;
@@ -354,8 +355,8 @@ static size_t keep_anchors(struct writer *w, bool *below)
     return n;
 }
 
-/* Does an anchor need the sink? One launch computes the sum for a mean and the squares around it,
- * so both are needed if the sum is. */
+/* Does an anchor need the sink? One launch computes both the sum for a mean and the sum of squared
+ * distances from this mean. So if an anchor needs the first sum, it needs this sink. */
 static bool is_before(struct writer *w, const struct sink *s, const bool *below)
 {
     const struct value *centre = w->stores.store[s->v->id].centre;

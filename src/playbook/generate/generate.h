@@ -19,8 +19,9 @@
  * task of its own. So does a launch with only elementwise work, if the graph has few launches. If a
  * template fits this task, the template's kernels replace the launch.
  *
- * Stored values are in workspaces; values of one size can use a workspace one after another. The
- * texts have the placeholders @{threads}, @{items} and @{lanes} of playbooks/generate.
+ * Stored values are in workspaces; values of the same size can use one workspace, one after the
+ * other. The plan and the kernels contain the placeholders @{threads}, @{items} and @{lanes} of
+ * playbooks/generate.
  */
 #ifndef PLAYBOOK_GENERATE_GENERATE_H
 #define PLAYBOOK_GENERATE_GENERATE_H
@@ -34,7 +35,7 @@
 
 struct generated {
     struct strbuf plan;                /* JSON */
-    struct strbuf includes, overloads; /* for the types of the tensors */
+    struct strbuf includes, overloads; /* headers and functions for the types of the tensors */
     struct strbuf templates;           /* kernels of templates */
     struct strbuf kernels;             /* generated kernels */
     bool joins;                        /* an anchor and other work share a launch of a template */
@@ -50,7 +51,8 @@ struct generated {
 struct generate_cuts {
     bool join; /* an anchor's launch also does the elementwise work on its result */
     bool tail; /* one template may do all work after the anchors */
-    /* A value is stored if the reads of one element would repeat more operations than this. */
+    /* Each read of a value that is not stored computes the element again. If all reads of one
+     * element together would take more operations than this, the value is stored. */
     int64_t repeat;
 };
 
@@ -64,8 +66,8 @@ struct generate_templates {
 
 int generate(const struct graph *g, const struct generate_templates *t,
              const struct generate_cuts *cuts, struct generated *out, struct err *err);
-/* Returns how many sinks (graph/reference/stores.h) the graph has if reads of an element may repeat
- * this many operations (generate_cuts). */
+/* Returns how many sinks (graph/reference/stores.h) the graph has with this generate_cuts.repeat.
+ */
 size_t generate_stored(const struct graph *g, int64_t repeat);
 void generated_release(struct generated *x);
 

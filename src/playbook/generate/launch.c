@@ -86,7 +86,8 @@ static int64_t bytes_of_sink(const struct sink *s)
                                   : kernel_bytes(s->v->dtype);
 }
 
-/* Writes a vector of elements of the sink: the units from `unit` on. */
+/* Writes statements that compute a vector of the sink's elements: those of the units from `unit`
+ * on. */
 static void write_vector(struct writer *w, const struct sink *s)
 {
     struct emit *e = &w->emit;
@@ -275,7 +276,8 @@ static const char *block_of(const struct launch *l)
     return l->backward ? "(gridDim.x - 1 - blockIdx.x)" : "blockIdx.x";
 }
 
-/* If the last vector may be cut off, the function NAME_unit computes one of its units. */
+/* Writes the function NAME_of. If the last vector may be cut off, also writes NAME_unit, which
+ * computes a single unit of this vector. */
 static void write_function(struct writer *w, const struct launch *l, const char *body)
 {
     struct strbuf *out = w->kernels_text;

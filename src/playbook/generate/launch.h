@@ -25,7 +25,7 @@ struct generate_templates;
 /* The state that all launches of a plan share. */
 struct writer {
     struct generated *out;
-    struct strbuf *plan, *kernels_text; /* of `out` */
+    struct strbuf *plan, *kernels_text; /* `plan` and `kernels` of `out` */
     struct graph *g;
     struct emit emit;
     struct stores stores;
@@ -45,7 +45,8 @@ struct writer {
 
 struct launch {
     const struct sink *sinks;
-    /* `last` is the index of the last sink in writer.stores.sinks, not counting one that rides. */
+    /* `n` counts the sinks. `last` is the index of the last of them in writer.stores.sinks, but a
+     * sink that rides does not count for `last`. */
     size_t n, last;
     bool rides; /* there are two sinks; the launch computes the second right after the first */
     enum mapping map;

@@ -11,7 +11,7 @@
 #include "graph/reference/collect.h"
 #include "plan/model.h"
 
-/* Indices of so many elements fit an int, with room for intermediate results. */
+/* With at most this many elements, indices fit an int, with room for intermediate results. */
 #define MOST_IN_INT (INT64_C(1) << 30)
 
 static const char *const array_names[ARRAYS] = {"VAL", "PART", "PMAG"};

@@ -40,7 +40,7 @@ struct params {
     struct emit *emit;
     const struct stores *stores;
     struct arena *arena;
-    VEC(struct param) all; /* of the launch that is being written */
+    VEC(struct param) all; /* the parameters of the launch that is being written */
     size_t n;
     VEC(struct slot) slots;
     int32_t *slot_of;       /* [value][array]: its slot, or -1 */

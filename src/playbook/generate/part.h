@@ -27,12 +27,14 @@ struct part {
  * not NULL, marks all anchors in it, by id, and returns true if there are any. */
 bool part_has_anchor(const struct part *p, bool *keep);
 bool part_is_recurrent(const struct part *p);
-/* Is all work elementwise, on at least two axes of a size other than 1? False, as in
- * part_is_tail(), if a template would round a float that a generated kernel keeps in 32 bits. */
+/* A template may round a float that a generated kernel would keep in 32 bits. If it would round
+ * one, both part_is_elementwise() and part_is_tail() return false. */
+
+/* Is all work elementwise, on at least two axes of a size other than 1? */
 bool part_is_elementwise(const struct part *p);
 /* Does the launch compute an output, with a loop but without an anchor? */
 bool part_is_tail(const struct part *p);
-/* Returns the part as a task, in the form of author facts. The reference is new. */
+/* Returns the part as a task, in the form of author facts. The caller calls json_decref(). */
 json_t *part_task(const struct part *p);
 /* Lists the arrays of the part for params_find(): "IN(x) VAL3(". */
 void part_calls(const struct part *p, struct strbuf *out);

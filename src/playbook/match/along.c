@@ -17,7 +17,7 @@
 #define WHOLE "whole_"
 
 struct along {
-    const char *name; /* NULL if playbooks have none */
+    const char *name; /* of the op; NULL if no playbook has such an op */
     const struct value *of;
     uint32_t from, to;
 };

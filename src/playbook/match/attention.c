@@ -93,8 +93,8 @@ static const struct value *without_factors(struct match *x, const struct value *
     return made ? made : v;
 }
 
-/* Is v a view of an input with a matrix for each matrix of the scores? If `turned`, the input must
- * store them transposed, as K stores K^T. */
+/* Is v a view of an input, with one matrix for each matrix of the scores? If `turned`, the input
+ * must store the matrices of v transposed: for example, v is K^T and the input is K. */
 static bool is_operand(struct match *x, const struct attention *a, const struct value *v,
                        bool turned, struct operand *out)
 {

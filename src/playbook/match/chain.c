@@ -198,8 +198,8 @@ static bool write_real(struct chain *c, const struct value *v, struct strbuf *ou
     return write_expression(v, &leaves, out, c->x->why);
 }
 
-/* If pass `first` sums e, finds a pass that sums (e - mean of e)^2, or 0. The kernel computes both
- * while it reads the elements once. */
+/* If pass `first` sums e, returns the number of a pass that sums (e - mean of e)^2. Returns 0 if
+ * there is none. The kernel computes both sums while it reads the elements once. */
 static size_t find_squares(const struct chain *c, size_t first)
 {
     const struct value *sum = c->pass[first];

@@ -15,8 +15,8 @@
 enum { SIDES = 3, MAX_WINDOW = 64 };
 /* Limits stride, dilation and padding, because templates compute with int. */
 enum { MAX_STEP = 1 << 16 };
-/* The template has a mask of 64 bits: one for each place of the window along each side, and one
- * more. bind_taps() explains phases. */
+/* The template has a mask of 64 bits: one bit for each place of the window along each side, and one
+ * more bit. bind_taps() explains phases. */
 enum { MAX_WINDOW_SUM = 63, MAX_PHASES = 4096 };
 
 static const char *const side_names[SIDES] = {"d", "h", "w"};
@@ -84,8 +84,8 @@ static bool find_conv(const struct match *x, enum graph_op op, struct conv *c)
     return true;
 }
 
-/* Does each output channel read only one input channel? A single input channel must have a single
- * output channel. */
+/* Does each output channel read only one input channel? Every convolution of a single input channel
+ * does; of these, only one with a single output channel counts as depthwise. */
 static bool is_depthwise(const struct conv *c)
 {
     const struct value *w = c->v->args[1];

@@ -15,10 +15,10 @@
 
 struct epilogue {
     const struct value *product; /* the product or convolution, `v` in the expression */
-    int operands[2];             /* the product's inputs; the epilogue must use all others */
+    int operands[2];     /* numbers of the product's inputs; the epilogue must use all others */
     bool rows;           /* n is the index along the result's last axis, else along the second */
     const struct dim *m; /* the number of rows; NULL if the template has no m */
-    int bias;            /* an input that is only added, one value for each n; -1 if none */
+    int bias;            /* number of an input that is only added, one value per n; or -1 */
 };
 /* Binds the texts of the epilogue. If the kernel cannot compute it, returns false, with the reason
  * in x->why. */

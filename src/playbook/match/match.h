@@ -20,7 +20,7 @@
 struct match {
     const struct playbook *pb;
     struct meaning *m;
-    const struct value *v; /* of the only output */
+    const struct value *v; /* the value of the only output */
     struct pb_binding *b;
     struct strbuf *why;
     json_t *seen; /* NULL means the task as it is */
@@ -41,8 +41,8 @@ const struct pb_op *match_rows(struct match *x);
 const struct pb_op *match_axis(struct match *x);
 /* "torch gemm": one product of matrices, and an epilogue (epilogue.h). */
 const struct pb_op *match_product(struct match *x);
-/* "torch matvec": like "torch gemm", of a vector and a matrix whose rows are contiguous along the
- * summed axis. Binds columns, the last size of the product. */
+/* "torch matvec": like "torch gemm", but of a vector and a matrix whose rows are contiguous along
+ * the summed axis. Binds columns, the last size of the product. */
 const struct pb_op *match_matvec(struct match *x);
 /* "torch conv": one depthwise convolution, and an epilogue. Binds stride:h, pad:w and so on. */
 const struct pb_op *match_conv(struct match *x);
@@ -72,8 +72,8 @@ const struct pb_op *match_recurrent(struct match *x);
 const struct pb_op *match_row_halves(struct match *x);
 
 /* Returns the op that has the task's expression among its `torch` forms, or NULL if there is none.
- * Sets *seen to a new reference: the task with its tensors and scalars in the order of the op's
- * roles. */
+ * Sets *seen to a copy of the task with its tensors and scalars in the order of the op's roles; the
+ * caller calls json_decref(). */
 const struct pb_op *match_form(const struct playbook *pb, struct meaning *m, json_t **seen);
 
 #endif

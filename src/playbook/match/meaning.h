@@ -39,7 +39,7 @@ struct meaning {
 bool meaning_read(struct meaning *m, const json_t *facts);
 void meaning_release(struct meaning *m);
 
-/* Axes used as numbers become scalars, after the task's own. */
+/* Adds the axes that the computation uses as numbers to the task's scalars. */
 void meaning_take_axes(struct meaning *m);
 /* If v is an input, as m->seen shows it, returns the number of the input. Else returns -1. */
 int meaning_input(const struct meaning *m, const struct value *v);

@@ -26,7 +26,7 @@ struct nested {
     const struct value *pass[MAX_PASSES]; /* sums and extremes along the rows */
     size_t n;
     const struct value *space;      /* an operand of a pass; all operands have this shape */
-    const struct dim *rows, *cols;  /* the size of `space` before the reduced axes; along them */
+    const struct dim *rows, *cols;  /* the sizes of `space` before and along the reduced axes */
     bool seen[GRAPH_MAX_VALUES][2]; /* look() has visited a value: [0] outside a pass, [1] in one */
     bool in_row[PB_MAX_TENSORS];    /* inputs that the row's expression reads */
     bool in_pass[PB_MAX_TENSORS];   /* inputs that a pass reads */

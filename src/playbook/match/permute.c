@@ -65,7 +65,7 @@ const struct pb_op *match_permute(struct match *x)
     }
     struct arena mem = ARENA_INIT;
     const char *dims[4] = {"1"};
-    /* In the order of the result: Z (if there is one), N, M, and for rows D. */
+    /* The runs are, in the order of the result: Z (if there is one), N, M, and for rows D. */
     for (size_t k = 0; k < r.n; k++) {
         size_t to = k < front ? 0 : k == front ? 2 : k == front + 1 ? 1 : 3;
         dims[to] = dims_product(&mem, shape, r.from[k], r.from[k] + r.len[k]);

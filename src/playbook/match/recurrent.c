@@ -3,7 +3,7 @@
  *
  * The op's tensors are gates[T, B, G], weight[G, H] and states[T, B, S]. G is H times the number of
  * gates; S is 2 H for an lstm, else H. `gates`, `weight` and the bias of a gru are inputs. The
- * states before the first step are inputs, or a number everywhere.
+ * states before the first step are inputs, or all elements of a state are the same number.
  */
 #include "base/util.h"
 #include "playbook/match/match.h"
@@ -13,7 +13,7 @@
 struct extra {
     struct match *x;
     struct strbuf params, args;
-    bool used[PB_MAX_TENSORS]; /* by number of the input */
+    bool used[PB_MAX_TENSORS]; /* used[i]: an operand is input number i */
 };
 
 /* If v has the elements of a float32 input, in the same order, returns the number of the input.

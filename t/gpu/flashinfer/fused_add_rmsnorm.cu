@@ -16,10 +16,10 @@ min(alignof(x), alignof(r), alignof(w)) >= 8)", "args": ["x", "r", "w", "D", "ep
 "4*(cdiv(cdiv(min(1024, D), 32), 4)*4 + D)", "when": "!(D % 2 == 0 && min(alignof(x), alignof(r),
 alignof(w)) >= 4)", "args": ["x", "r", "w", "D", "eps"] } ] }
 */
-// FlashInfer's FusedAddRMSNormKernel, launched as its FusedAddRMSNorm() does: the widest vectors
-// that divide D, up to 1024 threads in warps along y, a row in shared memory, PDL. FlashInfer takes
-// aligned addresses for granted. Here misaligned tensors get narrower vectors; those of the timed
-// shapes are aligned.
+// FlashInfer's FusedAddRMSNormKernel, launched as FlashInfer's FusedAddRMSNorm() launches it: the
+// widest vectors that divide D, up to 1024 threads in warps along y, a row in shared memory, PDL.
+// FlashInfer takes aligned addresses for granted. Here misaligned tensors get narrower vectors. The
+// tensors of the timed shapes are aligned.
 //
 // FlashInfer's kernel takes the weights, an input, as a pointer that is not const. A plan may pass
 // an input only as a const pointer. So FlashInfer's kernel becomes a device function here, and

@@ -8,11 +8,11 @@ alignof(v)) >= 16", "args": ["va", "sa", "vb", "sb", "v", "s", "H", "D"] }, { "k
 min(alignof(va), alignof(vb), alignof(v)) >= 16)", "args": ["va", "sa", "vb", "sb", "v", "s", "D"] }
 ] }
 */
-// FlashInfer's MergeStateKernel, launched as its MergeState() does: vectors of 8 elements, D/8 by H
-// threads, no PDL. FlashInfer's own kernel takes and gives logarithms to base 2, and knows no sum
-// of +inf. The task's logarithms are natural, and its +inf counts as -inf. So three macros change
-// the text of the header: `max` of two sums first replaces +inf, and the exponential and the
-// logarithm get a factor. This adds five instructions to each thread.
+// FlashInfer's MergeStateKernel, launched as FlashInfer's MergeState() launches it: vectors of 8
+// elements, D/8 by H threads, no PDL. FlashInfer's own kernel takes and gives logarithms to base 2,
+// and does not expect a sum of +inf. The task's logarithms are natural, and a sum of +inf counts as
+// -inf. So three macros change the text of the header: `max` of two sums first replaces +inf, and
+// the exponential and the logarithm get a factor. This adds five instructions to each thread.
 //
 // FlashInfer's kernel takes the task's inputs as pointers that are not const. A plan may pass
 // inputs only as const pointers. So FlashInfer's kernel becomes a device function here, and
@@ -22,7 +22,7 @@ min(alignof(va), alignof(vb), alignof(v)) >= 16)", "args": ["va", "sa", "vb", "s
 #include <flashinfer/cp_async.cuh>
 #include <flashinfer/utils.cuh>
 
-// Replaces +inf in a variable. Leaves values of other kinds alone.
+// Replaces +inf by -inf in a float variable. Leaves values of other types alone.
 __device__ __forceinline__ float empty_as_minus_inf(float &s)
 {
     return s = s == flashinfer::math::inf ? -flashinfer::math::inf : s;

@@ -18,9 +18,9 @@
       "when": "!(D % 2 == 0 && min(alignof(x), alignof(y)) >= 4)",
       "args": ["y", "x", "D"] } ] }
 */
-// FlashInfer's act_and_mul_kernel with silu, launched as its silu_and_mul() does: the widest vectors that divide D, up
-// to 256 threads for each row, PDL. FlashInfer takes aligned addresses for granted. Here misaligned tensors get narrower
-// vectors; those of the timed shapes are aligned.
+// FlashInfer's act_and_mul_kernel with silu, launched as FlashInfer's silu_and_mul() launches it: the widest vectors
+// that divide D, up to 256 threads for each row, PDL. FlashInfer takes aligned addresses for granted. Here misaligned
+// tensors get narrower vectors. The tensors of the timed shapes are aligned.
 #include <flashinfer/activation.cuh>
 
 __device__ __forceinline__ float silu(const float &v) { return v / (1.0f + __expf(-v)); }

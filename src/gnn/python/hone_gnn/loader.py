@@ -201,7 +201,8 @@ class NeighborLoader:
     output         arrays are "torch" tensors, "numpy" arrays or "dlpack" Arrays
     copy           give copies in place of views of slots
 
-    Each `for` runs the epoch `loader.epoch` and then counts it up. Batches do not depend on threads.
+    Each `for` runs the epoch with the number `loader.epoch`, and adds 1 to this number. Batches do
+    not depend on threads.
     """
 
     def __init__(self, data, num_neighbors, batch_size=1024, input_nodes="train", *, shuffle=True, seed=1,

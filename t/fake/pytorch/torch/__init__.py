@@ -61,7 +61,7 @@ class Tensor:
         return ctypes.addressof(self.memory)
 
     def pairs(self, other):
-        """The elements beside those of a number, or of a tensor that repeats."""
+        """Each element beside `other`, if that is a number, or beside the elements of the tensor `other` in turn."""
         values = other.values if isinstance(other, Tensor) else [other]
         return [(v, values[i % len(values)]) for i, v in enumerate(self.values)]
 
