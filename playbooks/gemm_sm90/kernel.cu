@@ -1,41 +1,72 @@
 /* hone-plan
 { "launches": [
-    { "kernel": "gemm",
-      "when": "@{K} % 8 == 0 && @{N} % 8 == 0 && min(alignof(@{A}), alignof(@{B}), alignof(@{C})) >= 16 && (@{M} > 64 || @{skinny} == 0)",
-      "grid": ["@{cluster}*cdiv(@{M}, @{cluster}*@{bm})*cdiv(@{N}, @{bn})"],
-      "block": ["128 + 2*@{bm}"], "cluster": [@{cluster}],
-      "smem": "@{stages}*(@{bm} + @{bn})*64*2 + 128",
-      "args": ["tmA", "tmB", "tmC", @{extra}"@{M}", "@{N}", "@{K}"] },
-    { "kernel": "gemm_skinny",
-      "when": "@{K} % 8 == 0 && @{N} % 8 == 0 && min(alignof(@{A}), alignof(@{B}), alignof(@{C})) >= 16 && @{M} <= 64 && @{skinny} > 0",
-      "grid": ["cdiv(@{N}, max(64, @{skinny}))"], "block": [256],
-      "smem": "8*(64 + max(64, @{skinny}))*64*2 + 128",
-      "args": ["tmA1", "tmB1", "tmC", @{extra}"@{M}", "@{N}", "@{K}"] },
-    { "kernel": "gemm_any",
-      "when": "!(@{K} % 8 == 0 && @{N} % 8 == 0 && min(alignof(@{A}), alignof(@{B}), alignof(@{C})) >= 16)",
-      "grid": ["cdiv(@{N}, 16)", "cdiv(@{M}, 16)"], "block": [16, 16],
-      "args": ["@{A}", "@{B}", "@{C}", @{extra}"@{M}", "@{N}", "@{K}"] } ],
-  "tensormaps": { "tmA": { "tensor": "@{A}", "dims": ["@{K}", "@{M}"], "box": [64, @{bm}], "swizzle": "128B" },
-                  "tmB": { "tensor": "@{B}", "dims": ["@{K}", "@{N}"], "box": [64, "@{bn}/@{cluster}"], "swizzle": "128B" },
-                  "tmA1": { "tensor": "@{A}", "dims": ["@{K}", "@{M}"], "box": [64, 64], "swizzle": "128B" },
-                  "tmB1": { "tensor": "@{B}", "dims": ["@{K}", "@{N}"], "box": [64, "max(64, @{skinny})"], "swizzle": "128B" },
-                  "tmC": { "tensor": "@{C}", "dims": ["@{N}", "@{M}"], "box": [64, 64], "swizzle": "128B" } } }
+    { "kernel": "pack_a", "when": "!(@{ready})", "block": [256],
+      "grid": ["cdiv(@{a_cols}, 2048)", "min(@{a_rows}, 65535)", "@{ZA}"], "args": ["@{A}", "packA", "@{a_rows}", "@{a_cols}"] },
+    { "kernel": "pack_b", "when": "!(@{ready})", "block": [256],
+      "grid": ["cdiv(@{b_cols}, 2048)", "min(@{b_rows}, 65535)", "@{ZB}"], "args": ["@{B}", "packB", "@{b_rows}", "@{b_cols}"] },
+    { "kernel": "gemm", "when": "@{ready} && !(@{few}) && @{by_tma}",
+      "grid": ["@{grid}"], "block": ["128 + 2*@{bm}"], "cluster": [@{cluster}], "smem": "@{smem}",
+      "args": ["mapA", "mapB", "mapC", 1, "@{C}", @{extra}"@{M}", "@{N}", "@{K}", "@{Z}"] },
+    { "kernel": "gemm", "when": "@{ready} && !(@{few}) && !(@{by_tma})",
+      "grid": ["@{grid}"], "block": ["128 + 2*@{bm}"], "cluster": [@{cluster}], "smem": "@{smem}",
+      "args": ["mapA", "mapB", "mapA", 0, "@{C}", @{extra}"@{M}", "@{N}", "@{K}", "@{Z}"] },
+    { "kernel": "gemm", "when": "!(@{ready}) && !(@{few}) && @{by_tma}",
+      "grid": ["@{grid}"], "block": ["128 + 2*@{bm}"], "cluster": [@{cluster}], "smem": "@{smem}",
+      "args": ["packedA", "packedB", "mapC", 1, "@{C}", @{extra}"@{M}", "@{N}", "@{K}", "@{Z}"] },
+    { "kernel": "gemm", "when": "!(@{ready}) && !(@{few}) && !(@{by_tma})",
+      "grid": ["@{grid}"], "block": ["128 + 2*@{bm}"], "cluster": [@{cluster}], "smem": "@{smem}",
+      "args": ["packedA", "packedB", "packedA", 0, "@{C}", @{extra}"@{M}", "@{N}", "@{K}", "@{Z}"] },
+    { "kernel": "gemm_few16", "when": "@{ready} && @{few} && @{M} <= 16",
+      "grid": ["@{share}*cdiv(@{N}, 64)", "@{Z}"], "block": [160], "cluster": [@{share}], "smem": "11*(64 + 16)*256 + 256",
+      "args": ["mapFew16", "mapRows", "@{C}", @{extra}"@{M}", "@{N}", "@{K}"] },
+    { "kernel": "gemm_few16", "when": "!(@{ready}) && @{few} && @{M} <= 16",
+      "grid": ["@{share}*cdiv(@{N}, 64)", "@{Z}"], "block": [160], "cluster": [@{share}], "smem": "11*(64 + 16)*256 + 256",
+      "args": ["packedFew16", "packedRows", "@{C}", @{extra}"@{M}", "@{N}", "@{K}"] },
+    { "kernel": "gemm_few64", "when": "@{ready} && @{few} && @{M} > 16",
+      "grid": ["@{share}*cdiv(@{N}, 64)", "@{Z}"], "block": [160], "cluster": [@{share}], "smem": "7*(64 + 64)*256 + 256",
+      "args": ["mapFew64", "mapRows", "@{C}", @{extra}"@{M}", "@{N}", "@{K}"] },
+    { "kernel": "gemm_few64", "when": "!(@{ready}) && @{few} && @{M} > 16",
+      "grid": ["@{share}*cdiv(@{N}, 64)", "@{Z}"], "block": [160], "cluster": [@{share}], "smem": "7*(64 + 64)*256 + 256",
+      "args": ["packedFew64", "packedRows", "@{C}", @{extra}"@{M}", "@{N}", "@{K}"] } ],
+  "tensormaps": {
+    "mapA": { "tensor": "@{A}", "dims": ["@{a_cols}", "@{a_rows}", "@{ZA}"], "box": [64, "@{across_a} ? 64 : @{bm}", 1], "swizzle": "128B", "l2promo": "256B" },
+    "mapB": { "tensor": "@{B}", "dims": ["@{b_cols}", "@{b_rows}", "@{ZB}"], "box": [64, "@{across_b} ? 64 : @{bn}/@{cluster}", 1], "swizzle": "128B", "l2promo": "256B" },
+    "mapC": { "tensor": "@{C}", "dims": ["@{N}", "@{M}", "@{Z}"], "box": [64, 64, 1], "swizzle": "128B" },
+    "mapFew16": { "tensor": "@{A}", "dims": ["@{a_cols}", "@{a_rows}", "@{ZA}"], "box": [64, 16, 1], "swizzle": "128B" },
+    "mapFew64": { "tensor": "@{A}", "dims": ["@{a_cols}", "@{a_rows}", "@{ZA}"], "box": [64, 64, 1], "swizzle": "128B" },
+    "mapRows": { "tensor": "@{B}", "dims": ["@{b_cols}", "@{b_rows}", "@{ZB}"], "box": [64, 64, 1], "swizzle": "128B" },
+    "packedA": { "tensor": "packA", "dtype": "float16", "dims": ["@{a_cols}", "@{a_rows}", "@{ZA}"], "strides": ["2*align(@{a_cols}, 8)", "2*align(@{a_cols}, 8)*@{a_rows}"], "box": [64, "@{across_a} ? 64 : @{bm}", 1], "swizzle": "128B", "l2promo": "256B" },
+    "packedB": { "tensor": "packB", "dtype": "float16", "dims": ["@{b_cols}", "@{b_rows}", "@{ZB}"], "strides": ["2*align(@{b_cols}, 8)", "2*align(@{b_cols}, 8)*@{b_rows}"], "box": [64, "@{across_b} ? 64 : @{bn}/@{cluster}", 1], "swizzle": "128B", "l2promo": "256B" },
+    "packedFew16": { "tensor": "packA", "dtype": "float16", "dims": ["@{a_cols}", "@{a_rows}", "@{ZA}"], "strides": ["2*align(@{a_cols}, 8)", "2*align(@{a_cols}, 8)*@{a_rows}"], "box": [64, 16, 1], "swizzle": "128B" },
+    "packedFew64": { "tensor": "packA", "dtype": "float16", "dims": ["@{a_cols}", "@{a_rows}", "@{ZA}"], "strides": ["2*align(@{a_cols}, 8)", "2*align(@{a_cols}, 8)*@{a_rows}"], "box": [64, 64, 1], "swizzle": "128B" },
+    "packedRows": { "tensor": "packB", "dtype": "float16", "dims": ["@{b_cols}", "@{b_rows}", "@{ZB}"], "strides": ["2*align(@{b_cols}, 8)", "2*align(@{b_cols}, 8)*@{b_rows}"], "box": [64, 64, 1], "swizzle": "128B" } },
+  "workspace": { "packA": { "bytes": "2*@{ZA}*@{a_rows}*align(@{a_cols}, 8)", "init": "none" },
+                 "packB": { "bytes": "2*@{ZB}*@{b_rows}*align(@{b_cols}, 8)", "init": "none" } } }
 */
-// C = epilogue(A * B^T) for Hopper: TMA, WGMMA, warp specialisation, clusters.
+// C = epilogue(A * B) in half precision on the tensor cores of Hopper, for each matrix of a batch.
+// Either operand may be stored transposed.
 //
-// A block makes a tile of C. Its first warpgroup is the producer: one thread of it asks the TMA for
-// tiles of A and B into a ring of stages in shared memory. The others are consumers: each
-// multiplies 64 rows of the tile with all of B's by WGMMA, straight from shared memory, with the
-// sums in registers. Where there are two, registers move to them from the producer.
+// `gemm`: a block makes tiles of C, one after the other. Its first warpgroup is the producer: one
+// thread of it asks the TMA for tiles of A and B into a ring of stages in shared memory. The other
+// warpgroups are consumers: each multiplies 64 rows of the tile with all of B's columns by WGMMA,
+// straight from shared memory, with the sums in registers. While they store a tile, the producer
+// already loads for the next one.
 //
 // Two mbarriers per stage join them: `full` completes when the bytes of a stage have arrived;
-// `empty` when every consumer warp is done with it. The blocks of a cluster are neighbours in M and
-// need the same tile of B: each asks for a share of it and multicasts that to all. So `empty`
-// counts the consumers of the whole cluster, since a producer writes into all its blocks.
+// `empty` completes when every consumer warp is done with the stage. The blocks of a cluster are
+// neighbours in M and need the same tile of B: each asks for a share of it and multicasts that to
+// all. So `empty` counts the consumers of the whole cluster, since a producer writes into all its
+// blocks.
 //
-// The result goes through shared memory (the ring is free by then) and leaves by TMA, which cuts
-// off what lies outside the matrix, as it fills with zeros on the way in. TMA wants rows that are
-// multiples of 16 bytes; other shapes go to a simple kernel at the end.
+// The result goes through shared memory and leaves by TMA, which cuts off what lies outside the
+// matrix, as it fills with zeros on the way in. The TMA wants rows that are multiples of 16 bytes.
+// If those of A or B are not, both are first copied to rows that are. If those of C are not,
+// threads store the result from shared memory.
+//
+// `gemm_few`: A has few rows, so reading B bounds the time. A block takes 64 columns of B. They are
+// the rows of its product, and the rows of A are its columns: so a tile has no more columns than
+// A has rows, and nearly all of the ring is B. Where B has too few columns to keep the GPU busy,
+// the blocks of a cluster share K, and add up their sums at the end.
 #include <cute/arch/cluster_sm90.hpp>
 #include <cute/arch/copy_sm90.hpp>
 #include <cute/arch/copy_sm90_tma.hpp>
@@ -49,35 +80,35 @@ using cutlass::arch::ClusterTransactionBarrier;
 using cutlass::arch::NamedBarrier;
 
 using T = @{A:type};
+constexpr bool kAcrossA = @{across_a}; // A is stored in rows of M: neighbours along M lie side by side
+constexpr bool kAcrossB = @{across_b}; // B is stored in rows of N
+constexpr bool kBatchA = @{batched_a}; // A has a matrix for each of the batch
+constexpr bool kBatchB = @{batched_b};
 constexpr int kBM = @{bm};
 constexpr int kBN = @{bn};
 constexpr int kStages = @{stages};
 constexpr int kCluster = @{cluster};
 constexpr int kGroup = @{group};
-constexpr int kSkinny = @{skinny} > 0 ? @{skinny} : 64;
+constexpr int kShare = @{share};
 
 @{part:epilogue}
 
-// A kernel's tile and ring, and what follows from them.
-template <int BlockM, int BlockN, int Stages, int Blocks>
-struct Shape_ {
-    static constexpr int kStages = Stages, kBlocks = Blocks, kConsumers = BlockM / 64;
-    using BM = Int<BlockM>;
-    using BN = Int<BlockN>;
-    using BK = Int<64>;
-    using Atom = GMMA::Layout_K_SW128_Atom<T>; // 8 rows of 64 halves
-    using SmemA = decltype(tile_to_shape(Atom{}, Shape<BM, BK, Int<Stages>>{}));
-    using SmemB = decltype(tile_to_shape(Atom{}, Shape<BN, BK, Int<Stages>>{}));
-    using SmemC = decltype(tile_to_shape(Atom{}, Shape<BM, BN>{})); // panels of 64 columns
-    using Op = decltype(GMMA::ss_op_selector<T, T, float, Shape<_64, BN, BK>>());
-    using Mma = decltype(make_tiled_mma(Op{}, Layout<Shape<Int<kConsumers>, _1, _1>>{}));
-    static constexpr int kStageBytes = (BlockM + BlockN) * 64 * sizeof(T);
+extern __shared__ __align__(1024) char bytes[];
 
-    struct Smem {
-        T a[cosize_v<SmemA>];
-        T b[cosize_v<SmemB>];
-        uint64_t full[Stages], empty[Stages];
-    };
+// A ring of tiles of an operand, each of kRows rows or columns of C by 64 elements of K.
+template <int kRows, int kRing, bool kAcross>
+using Ring = decltype(tile_to_shape(
+    conditional_t<kAcross, GMMA::Layout_MN_SW128_Atom<T>, GMMA::Layout_K_SW128_Atom<T>>{},
+    Shape<Int<kRows>, _64, Int<kRing>>{}, conditional_t<kAcross, Step<_2, _1, _3>, Step<_1, _2, _3>>{}));
+
+template <int kRows, int kCols, int kRing, int kWarpgroups, bool kAcrossRows, bool kAcrossCols>
+struct Multiplier {
+    using R = Ring<kRows, kRing, kAcrossRows>;
+    using S = Ring<kCols, kRing, kAcrossCols>;
+    using Op = decltype(GMMA::ss_op_selector<T, T, float, Shape<_64, Int<kCols>, _64>,
+                                             kAcrossRows ? GMMA::Major::MN : GMMA::Major::K,
+                                             kAcrossCols ? GMMA::Major::MN : GMMA::Major::K>());
+    using Mma = decltype(make_tiled_mma(Op{}, Layout<Shape<Int<kWarpgroups>, _1, _1>>{}));
 };
 
 // Position in the ring: stage, and the parity of how often it was used.
@@ -94,190 +125,393 @@ struct Cursor {
     }
 };
 
-// This block's tile (m, n): clusters walk down kGroup tiles before the next column.
-template <class S>
-__device__ int2 tile_of_block(int M, int N)
-{
-    int down = ceil_div(M, S::kBlocks * typename S::BM{}), cols = ceil_div(N, typename S::BN{});
-    int cluster = blockIdx.x / S::kBlocks, group = cluster / (kGroup * cols);
-    int first = group * kGroup, height = min(kGroup, down - first);
-    int in_group = cluster % (kGroup * cols);
-    int m = first + in_group % height;
-    return {S::kBlocks * m + int(blockIdx.x % S::kBlocks), in_group / height};
-}
-
-template <class S>
-__device__ void produce(typename S::Smem &smem, const TmaDescriptor &tmA, const TmaDescriptor &tmB,
-                        int2 tile, int k_tiles)
+// Asks for a tile of kRows rows that begins at `row` and `k`. `cluster` is not 0 if all blocks in
+// this mask get the tile.
+template <int kRows, bool kAcross>
+__device__ void load(const TmaDescriptor &map, uint64_t *full, T *to, int row, int k, int z,
+                     uint16_t cluster = 0)
 {
     constexpr uint64_t hint = static_cast<uint64_t>(TMA::CacheHintSm90::EVICT_NORMAL);
-    typename S::BM BM;
-    typename S::BN BN;
-    typename S::BK BK;
-    int share = blockIdx.x % S::kBlocks * (BN / S::kBlocks); // the rows of B this block brings
-    Cursor<S::kStages> at;
-    for (int k = 0; k < k_tiles; k++, at.next()) {
-        T *a = smem.a + at.stage * BM * BK;
-        T *b = smem.b + at.stage * BN * BK + share * BK;
-        uint64_t *full = &smem.full[at.stage];
-        ClusterBarrier::wait(&smem.empty[at.stage], at.phase ^ 1);
-        ClusterTransactionBarrier::arrive_and_expect_tx(full, S::kStageBytes);
-        SM90_TMA_LOAD_2D::copy(&tmA, full, hint, a, k * BK, tile.x * BM);
-        if constexpr (S::kBlocks > 1)
-            SM90_TMA_LOAD_MULTICAST_2D::copy(&tmB, full, (1 << S::kBlocks) - 1, hint, b, k * BK,
-                                             tile.y * BN + share);
+    CUTE_UNROLL
+    for (int i = 0; i < (kAcross ? kRows : 64); i += 64) {
+        int x = kAcross ? row + i : k, y = kAcross ? k : row;
+        if (cluster)
+            SM90_TMA_LOAD_MULTICAST_3D::copy(&map, full, cluster, hint, to + i * 64, x, y, z);
         else
-            SM90_TMA_LOAD_2D::copy(&tmB, full, hint, b, k * BK, tile.y * BN);
+            SM90_TMA_LOAD_3D::copy(&map, full, hint, to + i * 64, x, y, z);
     }
 }
 
-// One lane of the warp per block of the cluster says: this warp is done with the stage.
-template <class S>
-__device__ void release(typename S::Smem &smem, int stage)
+// Adds the product of one tile of each operand to the sums of this warpgroup.
+template <class Mma, class R, class S, class Acc>
+__device__ void multiply(Mma &mma, const R &r, const S &s, Acc &acc)
+{
+    CUTE_UNROLL
+    for (int i = 0; i < size<2>(r); i++) {
+        cute::gemm(mma, r(_, _, i), s(_, _, i), acc);
+        mma.accumulate_ = GMMA::ScaleOut::One;
+    }
+}
+
+/* ---- gemm ------------------------------------------------------------------------------------ */
+
+constexpr int kConsumers = kBM / 64;
+constexpr int kStageBytes = (kBM + kBN) * 64 * sizeof(T);
+constexpr int kPanels = kBN < 128 ? 1 : 2; // buffers of 64 columns in which a warpgroup's sums leave
+
+struct Smem {
+    T a[kStages][kBM * 64];
+    T b[kStages][kBN * 64];
+    T c[kConsumers][kPanels][64 * 64];
+    uint64_t full[kStages], empty[kStages];
+};
+
+struct Place {
+    int m, n, z; // in tiles, and the matrix of the batch
+};
+
+// Tile number `at` of this block's cluster. The order walks down kGroup clusters before the next
+// column.
+__device__ Place tile_at(int at, int M, int N)
+{
+    int down = ceil_div(M, kCluster * kBM), across = ceil_div(N, kBN);
+    int z = at / (down * across);
+    at -= z * down * across;
+    int group = at / (kGroup * across), in_group = at % (kGroup * across);
+    int first = group * kGroup, height = min(kGroup, down - first);
+    int m = kCluster * (first + in_group % height) + int(blockIdx.x % kCluster);
+    return {m, in_group / height, z};
+}
+
+__device__ int tiles(int M, int N, int Z)
+{
+    return Z * ceil_div(M, kCluster * kBM) * ceil_div(N, kBN);
+}
+
+__device__ void produce(Smem &smem, const TmaDescriptor &mapA, const TmaDescriptor &mapB, int M,
+                        int N, int K, int Z)
+{
+    constexpr int kPart = kBN / kCluster; // the columns of B that this block brings
+    int part = int(blockIdx.x % kCluster) * kPart;
+    Cursor<kStages> at;
+    for (int i = blockIdx.x / kCluster; i < tiles(M, N, Z); i += gridDim.x / kCluster) {
+        Place t = tile_at(i, M, N);
+        for (int k = 0; k < K; k += 64, at.next()) {
+            uint64_t *full = &smem.full[at.stage];
+            ClusterBarrier::wait(&smem.empty[at.stage], at.phase ^ 1);
+            ClusterTransactionBarrier::arrive_and_expect_tx(full, kStageBytes);
+            load<kBM, kAcrossA>(mapA, full, smem.a[at.stage], t.m * kBM, k, kBatchA ? t.z : 0);
+            load<kPart, kAcrossB>(mapB, full, smem.b[at.stage] + part * 64, t.n * kBN + part, k,
+                                  kBatchB ? t.z : 0, kCluster > 1 ? (1 << kCluster) - 1 : 0);
+        }
+    }
+}
+
+// One lane of the warp for each block of the cluster says: this warp is done with the stage.
+__device__ void release(Smem &smem, int stage)
 {
     int lane = threadIdx.x % 32;
-    ClusterBarrier::arrive(&smem.empty[stage], lane, lane < S::kBlocks);
+    ClusterBarrier::arrive(&smem.empty[stage], lane, lane < kCluster);
 }
 
-template <class S>
-__device__ void consume(typename S::Smem &smem, const TmaDescriptor &tmC, const Extra &extra, int2 tile,
-                        int M, int N, int k_tiles)
+// Element i of a thread's sums lies this many rows and columns from element 0.
+__device__ constexpr int row_of(int i)
 {
-    int thread = threadIdx.x - 128, group = thread / 128; // among the consumers
-    typename S::BM BM;
-    typename S::BN BN;
-    typename S::Mma mma;
-    auto thr = mma.get_slice(thread);
-    Tensor sA = make_tensor(make_smem_ptr(smem.a), typename S::SmemA{});
-    Tensor sB = make_tensor(make_smem_ptr(smem.b), typename S::SmemB{});
-    Tensor rA = thr.partition_fragment_A(sA); // descriptors: (1, 1, 4, stages)
-    Tensor rB = thr.partition_fragment_B(sB);
-    Tensor acc = partition_fragment_C(mma, make_shape(BM, BN));
+    return i / 2 % 2 * 8;
+}
+__device__ constexpr int col_of(int i)
+{
+    return i / 4 * 8 + i % 2;
+}
 
-    // One WGMMA batch stays in flight: when batch k has been issued, batch k - 1 is waited for and
-    // its stage handed back.
-    Cursor<S::kStages> at;
-    int last = 0;
-    mma.accumulate_ = GMMA::ScaleOut::Zero;
-    for (int k = 0; k < k_tiles; k++) {
-        ClusterBarrier::wait(&smem.full[at.stage], at.phase);
-        warpgroup_fence_operand(acc);
-        warpgroup_arrive();
-        CUTE_UNROLL
-        for (int i = 0; i < size<2>(rA); i++) {
-            cute::gemm(mma, rA(_, _, i, at.stage), rB(_, _, i, at.stage), acc);
-            mma.accumulate_ = GMMA::ScaleOut::One;
-        }
-        warpgroup_commit_batch();
-        warpgroup_wait<1>();
-        warpgroup_fence_operand(acc);
-        if (k > 0)
-            release<S>(smem, last);
-        last = at.stage;
-        at.next();
-    }
-    warpgroup_wait<0>();
-    warpgroup_fence_operand(acc);
-
-    // The ring becomes the output tile once all consumers are through with it.
-    NamedBarrier::sync(128 * S::kConsumers, 1);
-    Tensor sC = make_tensor(make_smem_ptr(smem.a), typename S::SmemC{});
-    Tensor tC = thr.partition_C(make_identity_tensor(make_shape(BM, BN)));
-    auto to_smem = make_tiled_copy_C(Copy_Atom<SM90_U32x4_STSM_N, T>{}, mma);
-    auto thrC = to_smem.get_slice(thread);
-    Tensor rC = make_tensor_like<T>(acc);
+// Stores a warpgroup's sums, 64 rows from m and kBN columns from n, through shared memory: by the TMA,
+// or by its threads.
+template <class Acc>
+__device__ void store(T (&c)[kPanels][64 * 64], const TmaDescriptor &mapC, bool by_tma, T *C, const Acc &acc,
+                      const Extra &extra, int z, int m, int n, int M, int N)
+{
+    int thread = threadIdx.x % 128, warp = thread / 32, lane = thread % 32, barrier = threadIdx.x / 128;
+    int row = warp * 16 + lane / 4, col = 2 * (lane % 4); // of the thread's first sum
+    // What this lane passes to stmatrix: the address of a row of one of four matrices.
+    int to_row = warp * 16 + lane % 16, to_vector = lane / 16;
+    int64_t first = int64_t(z) * M * N;
     CUTE_UNROLL
-    for (int i = 0; i < size(acc); i++)
-        rC(i) = T(finish(acc(i), extra, 0, tile.x * BM + get<0>(tC(i)),
-                         tile.y * BN + get<1>(tC(i)), M, N));
-    copy(to_smem, thrC.retile_S(rC), thrC.partition_D(sC));
-    tma_store_fence();                  // what was written is visible to the TMA
-    NamedBarrier::sync(128, 2 + group); // and written by all of this warpgroup
-    if (thread % 128 == 0) {
-        int m = tile.x * BM + group * 64;
-        for (int panel = 0; panel < BN / 64; panel++) {
-            int n = tile.y * BN + panel * 64;
-            if (m < M && n < N)
-                SM90_TMA_STORE_2D::copy(&tmC, &sC(group * 64, panel * 64), n, m);
+    for (int panel = 0; panel < kBN / 64; panel++) {
+        T *to = c[panel % kPanels];
+        int left = n + panel * 64; // the panel's first column
+        if (thread == 0)
+            tma_store_wait<kPanels - 1>(); // the panel that left from here before was read
+        NamedBarrier::sync(128, barrier);
+        CUTE_UNROLL
+        for (int pair = 0; pair < 4; pair++) { // 16 columns
+            uint32_t halves[4];
+            CUTE_UNROLL
+            for (int i = 0; i < 4; i++) {
+                T two[2];
+                CUTE_UNROLL
+                for (int j = 0; j < 2; j++) {
+                    int at = panel * 32 + pair * 8 + i * 2 + j;
+                    two[j] = T(finish(acc(at), extra, first, m + row + row_of(at), n + col + col_of(at), M, N));
+                }
+                halves[i] = reinterpret_cast<uint32_t &>(two);
+            }
+            int vector = (2 * pair + to_vector) ^ (to_row % 8);
+            SM90_U32x4_STSM_N::copy(halves[0], halves[1], halves[2], halves[3],
+                                    *reinterpret_cast<uint128_t *>(to + to_row * 64 + vector * 8));
         }
-        tma_store_arrive();
-        tma_store_wait<0>(); // shared memory must outlive the reads
+        tma_store_fence(); // what was written is visible to the TMA
+        NamedBarrier::sync(128, barrier);
+        if (by_tma && thread == 0) {
+            if (m < M && left < N)
+                SM90_TMA_STORE_3D::copy(&mapC, to, left, m, z);
+            tma_store_arrive();
+        }
+        if (!by_tma) {
+            int x = thread % 64; // a warp stores neighbours of a row
+            for (int y = thread / 64; y < 64 && m + y < M && left + x < N; y += 2)
+                C[first + int64_t(m + y) * N + left + x] = to[y * 64 + (x / 8 ^ y % 8) * 8 + x % 8];
+        }
     }
 }
 
-template <class S>
-__device__ void run(const TmaDescriptor &tmA, const TmaDescriptor &tmB, const TmaDescriptor &tmC,
-                    const Extra &extra, int M, int N, int K)
+__device__ void consume(Smem &smem, const TmaDescriptor &mapC, bool by_tma, T *C, const Extra &extra,
+                        int M, int N, int K, int Z)
 {
-    extern __shared__ __align__(1024) char bytes[];
-    auto &smem = *reinterpret_cast<typename S::Smem *>(bytes);
-    int2 tile = tile_of_block<S>(M, N);
-    int k_tiles = ceil_div(K, typename S::BK{});
+    using P = Multiplier<kBM, kBN, kStages, kConsumers, kAcrossA, kAcrossB>;
+    int thread = threadIdx.x - 128, group = thread / 128; // among the consumers
+    typename P::Mma mma;
+    auto thr = mma.get_slice(thread);
+    Tensor a = thr.partition_fragment_A(make_tensor(make_smem_ptr(smem.a[0]), typename P::R{}));
+    Tensor b = thr.partition_fragment_B(make_tensor(make_smem_ptr(smem.b[0]), typename P::S{}));
+    Tensor acc = partition_fragment_C(mma, Shape<Int<kBM>, Int<kBN>>{});
+    Cursor<kStages> at;
+    for (int i = blockIdx.x / kCluster; i < tiles(M, N, Z); i += gridDim.x / kCluster) {
+        Place t = tile_at(i, M, N);
+        // One batch of WGMMA stays in flight: when batch k has been issued, the warpgroup waits for
+        // batch k - 1 and hands its stage back.
+        int last = -1;
+        mma.accumulate_ = GMMA::ScaleOut::Zero;
+        for (int k = 0; k < K; k += 64, at.next()) {
+            ClusterBarrier::wait(&smem.full[at.stage], at.phase);
+            warpgroup_fence_operand(acc);
+            warpgroup_arrive();
+            multiply(mma, a(_, _, _, at.stage), b(_, _, _, at.stage), acc);
+            warpgroup_commit_batch();
+            warpgroup_wait<1>();
+            warpgroup_fence_operand(acc);
+            if (last >= 0)
+                release(smem, last);
+            last = at.stage;
+        }
+        warpgroup_wait<0>();
+        warpgroup_fence_operand(acc);
+        release(smem, last);
+        int m = t.m * kBM + group * 64, n = t.n * kBN;
+        store(smem.c[group], mapC, by_tma, C, acc, extra, t.z, m, n, M, N);
+    }
+    if (thread % 128 == 0)
+        tma_store_wait<0>(); // shared memory must outlive the reads
+}
 
+extern "C" __global__ void __launch_bounds__(128 + 2 * kBM, 1)
+    gemm(const __grid_constant__ TmaDescriptor mapA, const __grid_constant__ TmaDescriptor mapB,
+         const __grid_constant__ TmaDescriptor mapC, int by_tma, T *C, @{params}int M, int N, int K, int Z)
+{
+    auto &smem = *reinterpret_cast<Smem *>(bytes);
     if (threadIdx.x == 0) {
-        for (int s = 0; s < S::kStages; s++) {
+        for (int s = 0; s < kStages; s++) {
             ClusterBarrier::init(&smem.full[s], 1);
-            ClusterBarrier::init(&smem.empty[s], S::kBlocks * S::kConsumers * 4); // their warps
+            ClusterBarrier::init(&smem.empty[s], kCluster * kConsumers * 4); // their warps
         }
         cutlass::arch::fence_barrier_init();
     }
     // All blocks' barriers stand before anyone uses them.
-    if constexpr (S::kBlocks > 1) {
+    if constexpr (kCluster > 1) {
         cluster_arrive_relaxed();
         cluster_wait();
     } else {
         __syncthreads();
     }
-
     if (threadIdx.x < 128) {
-        if constexpr (S::kConsumers > 1)
+        if constexpr (kConsumers > 1)
             cutlass::arch::warpgroup_reg_dealloc<40>();
         if (threadIdx.x == 0)
-            produce<S>(smem, tmA, tmB, tile, k_tiles);
+            produce(smem, mapA, mapB, M, N, K, Z);
     } else {
-        if constexpr (S::kConsumers > 1)
+        if constexpr (kConsumers > 1)
             cutlass::arch::warpgroup_reg_alloc<232>();
-        consume<S>(smem, tmC, extra, tile, M, N, k_tiles);
+        consume(smem, mapC, by_tma, C, Extra{@{data}}, M, N, K, Z);
     }
-    if constexpr (S::kBlocks > 1) {
+    if constexpr (kCluster > 1) {
         cluster_arrive();
         cluster_wait(); // the other blocks may still arrive at our barriers
     }
 }
 
-extern "C" __global__ void __launch_bounds__(128 + 2 * kBM, 1)
-    gemm(const __grid_constant__ TmaDescriptor tmA, const __grid_constant__ TmaDescriptor tmB,
-         const __grid_constant__ TmaDescriptor tmC, @{params}int M, int N, int K)
+/* ---- A with few rows ------------------------------------------------------------------------- */
+
+// A stage has 128 elements of K: two tiles of 64 columns of B, and two of kFew rows of A.
+template <int kFew>
+struct FewSmem {
+    static constexpr int kRing = kFew == 16 ? 11 : 7, kBytes = 2 * (64 + kFew) * 64 * sizeof(T);
+    T b[2 * kRing][64 * 64];
+    T a[2 * kRing][kFew * 64];
+    uint64_t full[kRing], empty[kRing];
+};
+
+constexpr int kPitch = 68; // of a row of sums: those of a warp then lie in different banks
+
+__device__ float4 read_from(const float *p, int block)
 {
-    run<Shape_<kBM, kBN, kStages, kCluster>>(tmA, tmB, tmC, Extra{@{data}}, M, N, K);
+    if constexpr (kShare == 1)
+        return *reinterpret_cast<const float4 *>(p);
+    float4 v;
+    asm volatile("ld.shared::cluster.v4.f32 {%0, %1, %2, %3}, [%4];"
+                 : "=f"(v.x), "=f"(v.y), "=f"(v.z), "=f"(v.w)
+                 : "r"(set_block_rank(cast_smem_ptr_to_uint(p), block))
+                 : "memory");
+    return v;
 }
 
-// A has few rows: all is bound by reading B, so small tiles and a deep ring on every processor.
-extern "C" __global__ void __launch_bounds__(256, 1)
-    gemm_skinny(const __grid_constant__ TmaDescriptor tmA,
-                const __grid_constant__ TmaDescriptor tmB,
-                const __grid_constant__ TmaDescriptor tmC, @{params}int M, int N, int K)
+template <int kFew>
+__device__ void run_few(const TmaDescriptor &mapA, const TmaDescriptor &mapB, T *C, const Extra &extra,
+                        int M, int N, int K)
 {
-    if constexpr (@{skinny} > 0)
-        run<Shape_<64, kSkinny, 8, 1>>(tmA, tmB, tmC, Extra{@{data}}, M, N, K);
-}
-
-// One element per thread, through 16x16 tiles in shared memory: any shape, any address.
-extern "C" __global__ void gemm_any(const T *A, const T *B, T *C, @{params}int M, int N, int K)
-{
-    __shared__ float a[16][17], b[16][17];
-    int tx = threadIdx.x, ty = threadIdx.y;
-    int m = blockIdx.y * 16 + ty, n = blockIdx.x * 16 + tx, nb = blockIdx.x * 16 + ty;
-    float sum = 0;
-    for (int k0 = 0; k0 < K; k0 += 16) {
-        int k = k0 + tx;
-        a[ty][tx] = m < M && k < K ? float(A[int64_t(m) * K + k]) : 0.f;
-        b[ty][tx] = nb < N && k < K ? float(B[int64_t(nb) * K + k]) : 0.f;
-        __syncthreads();
-        for (int i = 0; i < 16; i++)
-            sum += a[ty][i] * b[tx][i];
+    using P = Multiplier<64, kFew, 2 * FewSmem<kFew>::kRing, 1, kAcrossB, kAcrossA>;
+    auto &smem = *reinterpret_cast<FewSmem<kFew> *>(bytes);
+    int rank = blockIdx.x % kShare, n = blockIdx.x / kShare * 64, z = blockIdx.y;
+    int chunks = ceil_div(K, 128), first = rank * chunks / kShare, n_chunks = (rank + 1) * chunks / kShare - first;
+    // Blocks begin at different places of K: rows of B that are a power of two apart would else keep
+    // only a few channels of the memory busy at a time.
+    int begin = int64_t(blockIdx.x / kShare) * n_chunks / (gridDim.x / kShare);
+    if (threadIdx.x == 0) {
+        for (int s = 0; s < smem.kRing; s++) {
+            ClusterBarrier::init(&smem.full[s], 1);
+            ClusterBarrier::init(&smem.empty[s], 4); // the consumer's warps
+        }
+        cutlass::arch::fence_barrier_init();
+    }
+    __syncthreads();
+    float *sums = reinterpret_cast<float *>(bytes); // [kFew][kPitch], after the ring
+    Cursor<FewSmem<kFew>::kRing> at;
+    if (threadIdx.x == 128) {
+        for (int i = 0; i < n_chunks; i++, at.next()) {
+            uint64_t *full = &smem.full[at.stage];
+            int k = 128 * (first + (begin + i) % n_chunks);
+            ClusterBarrier::wait(&smem.empty[at.stage], at.phase ^ 1);
+            ClusterTransactionBarrier::arrive_and_expect_tx(full, smem.kBytes);
+            for (int half = 0; half < 2; half++) {
+                load<64, kAcrossB>(mapB, full, smem.b[2 * at.stage + half], n, k + half * 64,
+                                   kBatchB ? z : 0);
+                load<kFew, kAcrossA>(mapA, full, smem.a[2 * at.stage + half], 0, k + half * 64,
+                                     kBatchA ? z : 0);
+            }
+        }
+    } else if (threadIdx.x < 128) {
+        typename P::Mma mma;
+        auto thr = mma.get_slice(threadIdx.x);
+        Tensor b = thr.partition_fragment_A(make_tensor(make_smem_ptr(smem.b[0]), typename P::R{}));
+        Tensor a = thr.partition_fragment_B(make_tensor(make_smem_ptr(smem.a[0]), typename P::S{}));
+        Tensor acc = partition_fragment_C(mma, Shape<_64, Int<kFew>>{});
+        int last = -1;
+        clear(acc); // this block's part of K may be empty
+        for (int i = 0; i < n_chunks; i++, at.next()) {
+            ClusterBarrier::wait(&smem.full[at.stage], at.phase);
+            warpgroup_fence_operand(acc);
+            warpgroup_arrive();
+            mma.accumulate_ = GMMA::ScaleOut::One;
+            multiply(mma, b(_, _, _, 2 * at.stage), a(_, _, _, 2 * at.stage), acc);
+            multiply(mma, b(_, _, _, 2 * at.stage + 1), a(_, _, _, 2 * at.stage + 1), acc);
+            warpgroup_commit_batch();
+            warpgroup_wait<1>();
+            warpgroup_fence_operand(acc);
+            if (last >= 0 && threadIdx.x % 32 == 0)
+                ClusterBarrier::arrive(&smem.empty[last]);
+            last = at.stage;
+        }
+        warpgroup_wait<0>();
+        warpgroup_fence_operand(acc);
+        NamedBarrier::sync(128, 0); // no warp reads the ring now, and all that was asked for has come
+        int row = threadIdx.x / 32 * 16 + threadIdx.x % 32 / 4, col = 2 * (threadIdx.x % 4);
+        CUTE_UNROLL
+        for (int i = 0; i < size(acc); i++)
+            sums[(col + col_of(i)) * kPitch + row + row_of(i)] = acc(i);
+    }
+    if constexpr (kShare > 1) {
+        cluster_arrive();
+        cluster_wait();
+    } else {
         __syncthreads();
     }
-    if (m < M && n < N)
-        C[int64_t(m) * N + n] = T(finish(sum, Extra{@{data}}, 0, m, n, M, N));
+    // Each block adds up a part of the sums, four neighbours in a thread, and stores it.
+    constexpr int kPart = ceil_div(kFew * 16, kShare);
+    bool vectors = N % 4 == 0 && reinterpret_cast<uintptr_t>(C) % 8 == 0;
+    int64_t start = int64_t(z) * M * N;
+    for (int i = rank * kPart + threadIdx.x; i < min(kFew * 16, (rank + 1) * kPart); i += blockDim.x) {
+        int m = i / 16, col = n + i % 16 * 4;
+        float4 sum = read_from(sums + m * kPitch + i % 16 * 4, 0);
+        CUTE_UNROLL
+        for (int block = 1; block < kShare; block++) {
+            float4 v = read_from(sums + m * kPitch + i % 16 * 4, block);
+            sum = {sum.x + v.x, sum.y + v.y, sum.z + v.z, sum.w + v.w};
+        }
+        float in[4] = {sum.x, sum.y, sum.z, sum.w};
+        T out[4];
+        CUTE_UNROLL
+        for (int j = 0; j < 4; j++)
+            out[j] = T(finish(in[j], extra, start, m, col + j, M, N));
+        T *to = C + start + int64_t(m) * N + col;
+        if (m < M && col < N && vectors)
+            *reinterpret_cast<uint2 *>(to) = reinterpret_cast<uint2 &>(out);
+        for (int j = 0; j < 4 && !vectors; j++)
+            if (m < M && col + j < N)
+                to[j] = out[j];
+    }
+    if constexpr (kShare > 1) {
+        cluster_arrive();
+        cluster_wait(); // the other blocks may still read our sums
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(160, 1)
+    gemm_few16(const __grid_constant__ TmaDescriptor mapA, const __grid_constant__ TmaDescriptor mapB, T *C,
+               @{params}int M, int N, int K)
+{
+    if constexpr (!kAcrossA)
+        run_few<16>(mapA, mapB, C, Extra{@{data}}, M, N, K);
+}
+
+extern "C" __global__ void __launch_bounds__(160, 1)
+    gemm_few64(const __grid_constant__ TmaDescriptor mapA, const __grid_constant__ TmaDescriptor mapB, T *C,
+               @{params}int M, int N, int K)
+{
+    if constexpr (!kAcrossA)
+        run_few<64>(mapA, mapB, C, Extra{@{data}}, M, N, K);
+}
+
+/* ---- rows that are no multiple of 16 bytes --------------------------------------------------- */
+
+// Copies each row to one that begins at a multiple of 16 bytes. A thread copies 8 elements.
+__device__ void pack(const T *from, T *to, int rows, int cols)
+{
+    int64_t pitch = ceil_div(cols, 8) * 8;
+    int col = (blockIdx.x * 256 + threadIdx.x) * 8;
+    for (int row = blockIdx.y; row < rows && col < cols; row += gridDim.y) {
+        int64_t line = int64_t(blockIdx.z) * rows + row;
+        T v[8];
+        CUTE_UNROLL
+        for (int i = 0; i < 8; i++)
+            v[i] = col + i < cols ? from[line * cols + col + i] : T(0.f);
+        *reinterpret_cast<uint4 *>(to + line * pitch + col) = reinterpret_cast<uint4 &>(v);
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(256) pack_a(const T *from, T *to, int rows, int cols)
+{
+    pack(from, to, rows, cols);
+}
+
+extern "C" __global__ void __launch_bounds__(256) pack_b(const T *from, T *to, int rows, int cols)
+{
+    pack(from, to, rows, cols);
 }
