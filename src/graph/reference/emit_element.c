@@ -100,6 +100,22 @@ static const char *whole_text(enum graph_op op)
     }
 }
 
+/* Returns a faster text for an operation whose result is rounded to 16 bits later, or NULL if there
+ * is none. */
+static const char *rough_text(enum graph_op op)
+{
+    switch (op) {
+    case OP_EXP:
+        return "hone_exp($0)";
+    case OP_SIGMOID:
+        return "hone_ratio(1, 1 + hone_exp(-$0))";
+    case OP_SILU:
+        return "hone_ratio($0, 1 + hone_exp(-$0))";
+    default:
+        return NULL;
+    }
+}
+
 /* A cast to a float dtype changes nothing here. emit_error.c adds its rounding error if the
  * reference models rounding. */
 static const char *cast_text(struct emit *e, const struct value *v, const struct term *args)
@@ -120,6 +136,8 @@ const char *element_text(struct emit *e, const struct value *v, const struct ter
     if (v->op == OP_POW && e->mode.kernel &&
         !dtype_is_float(v->dtype)) /* CUDA's pow is not exact */
         return wrapped(e, v->dtype, row_text(e, "(uint64_t)(int64_t)rint(pow($0, $1))", args));
+    if (e->mode.rough && str_eq(e->u.real, "float") && rough_text(v->op))
+        return row_text(e, rough_text(v->op), args);
     if (!dtype_is_float(v->dtype) && v->dtype != DT_BOOL && whole_text(v->op))
         return wrapped(e, v->dtype, row_text(e, whole_text(v->op), args));
     return row_text(e, op_row(v->op)->real, args);

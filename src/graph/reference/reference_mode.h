@@ -25,6 +25,9 @@ struct reference_mode {
      * it computes values without magnitudes, in the types of kernel_type() (emit.h). It cuts a long
      * sum into chains (collect.h), adds up each chain, and then adds up the results. */
     bool kernel;
+    /* With `kernel`: the results are rounded to 16 bits, so exponentials may be off by some 2^-18
+     * of their value. */
+    bool rough;
     /* If the text of all phases has more bytes than this, similar phases share a function
      * (shared_body.h). 0 stands for REFERENCE_SHARE_FROM. A shorter text is easier to read without
      * shared functions. */

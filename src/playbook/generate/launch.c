@@ -144,6 +144,15 @@ static void write_riding(struct emit *e, const struct sink *s, const struct valu
     e->known[0].v = e->known[1].v = NULL;
 }
 
+static bool stores_only_halves(const struct launch *l)
+{
+    for (size_t i = 0; i < l->n; i++)
+        if (l->sinks[i].kind != SINK_OUTPUT || !dtype_is_float(l->sinks[i].output->dtype) ||
+            dtype_bytes(l->sinks[i].output->dtype) != 2)
+            return false;
+    return true;
+}
+
 /* Writes the body of the launch's kernel. `x` is NULL for a body without vectors. */
 static void write_body(struct writer *w, const struct launch *l, struct vector *x,
                        struct strbuf *out)
@@ -154,6 +163,7 @@ static void write_body(struct writer *w, const struct launch *l, struct vector *
     e->u.joins = true;
     e->u.vector = x;
     e->in_lanes = l->map == MAP_LANES;
+    e->mode.rough = stores_only_halves(l);
     e->guard = e->in_lanes ? "if (writes) " : "";
     const struct value *loop;
     if (l->rides && launch_loop(w, &l->sinks[1], &loop))
