@@ -331,7 +331,7 @@ void *mem_at(struct warp *w, const struct insn *pc, uint32_t lane, enum ptx_spac
 void *smem_at(struct warp *w, const struct insn *pc, uint32_t lane, uint32_t addr, uint32_t n,
               uint32_t access)
 {
-    if (addr >= w->launch->code->smem_first && addr + n <= w->block->smem_bytes &&
+    if (addr >= w->launch->code->smem_first && (uint64_t)addr + n <= w->block->smem_bytes &&
         !w->launch->sanitize && ((access & MEM_NOALIGN) || !(addr & (n - 1))))
         return w->block->smem + addr;
     return mem_at(w, pc, lane, SP_SHARED, addr, n, access);
