@@ -26,9 +26,9 @@ static void shuffle(uint32_t *v, uint32_t n, uint64_t *seed)
 }
 
 /* The n columns are divided into nblocks blocks, and the blocks into `parts` parts of neighbouring
- * blocks. From each of its rows, the sample takes one run in each part: `run` neighbouring columns,
- * all in one block. `order` lists the blocks of a part: the sample's k-th row uses block
- * order[k % norder]. */
+ * blocks. The sample takes some rows. In each of them it takes one run of columns from each part: a
+ * run is `run` neighbouring columns of one block. In the k-th row, this is block order[k % norder]
+ * of the part, counted from the first block of the part. `order` is shuffled. */
 struct columns {
     uint64_t n, run;
     uint32_t nblocks, parts;

@@ -250,8 +250,8 @@ double traits_similarity(const char *ops_a, const char *sizes_a, const char *ops
                          const char *sizes_b)
 {
     /* How fast similarity falls with the difference in each of the five sizes (traits.h). The width
-     * of elements has the largest rate, because another width needs other settings. A task of half
-     * the size counts about 1.4 times as much as a task of a quarter of the size. */
+     * of elements has the largest rate, because another width needs other settings. A difference of
+     * 1 in size i, which stands for a factor of 2, divides the similarity by exp(rate[i]). */
     static const double rate[TRAITS_SIZES] = {0.1, 0.3, 0.2, 0.7, 0.2};
     unsigned na, nb, common;
     double a[TRAITS_SIZES], b[TRAITS_SIZES], distance = 0;

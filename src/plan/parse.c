@@ -170,8 +170,8 @@ static struct expr *arg_expr(struct plan *p, const char *text, size_t *col, stru
     return expr_parse_real(text, strlen(text), &names, &p->arena, col, err);
 }
 
-/* Checks an expression if it is constant: here, a problem can name its line and column.
- * plan_resolve() checks other expressions for each shape. */
+/* Checks an expression that is constant. Its value is known while the plan is read, so a message
+ * can still name line and column. plan_resolve() checks other expressions for each shape. */
 static void check_const(const struct plan *p, const struct json_node *n, const struct expr *e,
                         const char *what, int64_t lo, int64_t hi)
 {

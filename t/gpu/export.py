@@ -32,7 +32,8 @@ def median(values):
 
 
 def cold_time(call, events=None, n=30):
-    """Median microseconds of a call with a cold L2, queued whole while the stream sleeps, as Hone's worker does."""
+    """Median microseconds of a call with a cold L2. As in Hone's worker, the stream sleeps until the whole call is
+    queued."""
     times = []
     begin, end = events or (torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True))
     for _ in range(n):
@@ -85,15 +86,15 @@ def mix(seed, a, b):
 
 
 def turn_of(task, verdict, workload):
-    """A number that chooses the entry of a list in the task's "init", as the evaluation chose it for a workload such
-    as "time:1" (docs/data.md)."""
+    """In a task's "init", a value can be a list, of which each evaluation chooses one entry (docs/data.md). Returns the
+    number by which the evaluation chose for this workload, such as "time:1"."""
     role, number = workload.split(":")
     places = [i for i, w in enumerate(task["workloads"]) if w["role"] == role]
     return places[int(number)] + (mix(int(verdict["seed"]), 11, 0) >> 32)
 
 
 def fill(tensor, init, turn):
-    """Draws values with the distribution of an input's "init". Returns it as a text."""
+    """Draws values with the distribution of an input's "init". Returns the distribution as a text."""
     pick = lambda v: v[turn % len(v)] if isinstance(v, list) else v
     if init["dist"] != "normal":
         raise SystemExit(f"export.py cannot draw {init['dist']}")

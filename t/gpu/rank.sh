@@ -5,7 +5,7 @@
 #   OUT=DIR t/gpu/rank.sh model [TASK...]     models them on the emulator:      DIR/rank.model.tsv
 #   OUT=DIR t/gpu/rank.sh compare             prints the table from both files
 # HONE names the program, GPU the modelled GPU (h200), CASES another folder of variants. t/cases/rank/blind has
-# variants of five other tasks; their author had not seen the cost model, which was fitted before.
+# variants of five other tasks. They were written after the cost model was fitted, by an author who had not seen it.
 set -u
 root=$(cd "$(dirname "$0")/../.." && pwd)
 HONE=${HONE:-$root/bin/hone} OUT=${OUT:-$(mktemp -d)} GPU=${GPU:-h200}

@@ -25,8 +25,8 @@ static bool kill_and_resume(const struct run_config *c, script_fn fn, struct kil
         fail_msg("killed at write %llu: another tree\n%s\n%s", (unsigned long long)k.at, got.buf,
                  want);
     if (o.asked + ended != calls) /* no recorded call is made again */
-        fail_msg("killed at write %llu: %u recorded and %u asked of %u", (unsigned long long)k.at,
-                 ended, o.asked, calls);
+        fail_msg("killed at write %llu: %u calls recorded and %u made again, not %u in all",
+                 (unsigned long long)k.at, ended, o.asked, calls);
     if (store_check(store, &err) < 0)
         fail_with("store_check", &err);
     run_summary_release(&o.m);
@@ -167,7 +167,7 @@ static void test_export_and_replay(void **state)
     strbuf_release(&got);
 }
 
-/* HONE_EXPORT=DIR writes the recordings of t/cases/replay, which the shell tests replay, to DIR. */
+/* With HONE_EXPORT=DIR, writes the recordings of t/cases/replay to DIR. Shell tests replay them. */
 static void test_fixtures(void **state)
 {
     static const struct {

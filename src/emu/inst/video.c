@@ -2,11 +2,11 @@
  * video.c - executes the video instructions: scalar ones (vadd, vabsdiff, vmad, ...) and packed
  * ones. A packed instruction works on each of the 2 halves or 4 bytes of a register: its parts.
  *
- * A selector in a scalar instruction selects one part of an operand (a.b1, a.h0), or the part of c
- * that the result replaces (d.h1). In a packed instruction, a selector has one digit for each part
- * that the instruction works on (a.h10, b.b7654). The digit says which part of a or b to take: the
- * parts of a are numbered from 0, and those of b follow. A mask on d says which parts of d the
- * instruction writes.
+ * A selector in a scalar instruction selects one part of an operand (a.b1, a.h0). A selector of d
+ * (d.h1) selects the part of d that gets the result; the other parts of d are copied from c. In a
+ * packed instruction, a selector has one digit for each part that the instruction works on (a.h10,
+ * b.b7654). The digit says which part of a or b to take: the parts of a are numbered from 0, and
+ * those of b follow. A mask on d says which parts of d the instruction writes.
  */
 #include "base/util.h"
 #include "emu/core/lanes.h"

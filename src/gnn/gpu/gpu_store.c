@@ -21,7 +21,7 @@
 #include "gnn/gpu/vip.h"
 #include "sys/memory.h"
 
-/* The largest product targets * fanout of a hop that kernels/gnn/number_hop accepts. */
+/* kernels/gnn/number_hop accepts a hop only if `targets * fanout` is at most this. */
 enum { MAX_PLACES = 536870911 };
 
 /* The memory of one sampled batch. */

@@ -28,9 +28,10 @@ const struct value *graph_unfolded(struct graph *g, const struct value *v);
 
 /* Uses fewer kinds of operations, for comparisons (compare.h): a / b becomes a * reciprocal(b). */
 const struct value *graph_reduced(struct graph *g, const struct value *v);
-/* Removes casts to a float dtype of two bytes or more, and casts of an input or scalar of integers
- * or bools to int32 or int64. A cast stays if an operation needs it. For comparisons only, because
- * dtypes may change. Call it before graph_reduced(). */
+/* Removes two kinds of casts: those to a float dtype of two bytes or more, and those to int32 or
+ * int64 whose operand is an input or a scalar with an integer or bool dtype. A cast stays if an
+ * operation needs it. For comparisons only, because dtypes may change. Call it before
+ * graph_reduced(). */
 const struct value *graph_without_casts(struct graph *g, const struct value *v);
 
 #endif
