@@ -380,10 +380,7 @@ __device__ void run_few(const TmaDescriptor &mapA, const TmaDescriptor &mapB, T 
     using P = Multiplier<64, kFew, 2 * FewSmem<kFew>::kRing, 1, kAcrossB, kAcrossA>;
     auto &smem = *reinterpret_cast<FewSmem<kFew> *>(bytes);
     int rank = blockIdx.x % kShare, n = blockIdx.x / kShare * 64, z = blockIdx.y;
-    int chunks = ceil_div(K, 128), first = rank * chunks / kShare, n_chunks = (rank + 1) * chunks / kShare - first;
-    // Blocks begin at different places of K: rows of B that are a power of two apart would else keep
-    // only a few channels of the memory busy at a time.
-    int begin = int64_t(blockIdx.x / kShare) * n_chunks / (gridDim.x / kShare);
+    int all = ceil_div(K, 128), first = rank * all / kShare, chunks = (rank + 1) * all / kShare - first;
     if (threadIdx.x == 0) {
         for (int s = 0; s < smem.kRing; s++) {
             ClusterBarrier::init(&smem.full[s], 1);
@@ -395,9 +392,9 @@ __device__ void run_few(const TmaDescriptor &mapA, const TmaDescriptor &mapB, T 
     float *sums = reinterpret_cast<float *>(bytes); // [kFew][kPitch], after the ring
     Cursor<FewSmem<kFew>::kRing> at;
     if (threadIdx.x == 128) {
-        for (int i = 0; i < n_chunks; i++, at.next()) {
+        for (int i = 0; i < chunks; i++, at.next()) {
             uint64_t *full = &smem.full[at.stage];
-            int k = 128 * (first + (begin + i) % n_chunks);
+            int k = 128 * (first + i);
             ClusterBarrier::wait(&smem.empty[at.stage], at.phase ^ 1);
             ClusterTransactionBarrier::arrive_and_expect_tx(full, smem.kBytes);
             for (int half = 0; half < 2; half++) {
@@ -415,7 +412,7 @@ __device__ void run_few(const TmaDescriptor &mapA, const TmaDescriptor &mapB, T 
         Tensor acc = partition_fragment_C(mma, Shape<_64, Int<kFew>>{});
         int last = -1;
         clear(acc); // this block's part of K may be empty
-        for (int i = 0; i < n_chunks; i++, at.next()) {
+        for (int i = 0; i < chunks; i++, at.next()) {
             ClusterBarrier::wait(&smem.full[at.stage], at.phase);
             warpgroup_fence_operand(acc);
             warpgroup_arrive();
