@@ -149,6 +149,13 @@ static cu_result context_device(cu_device *out)
     return CU_SUCCESS;
 }
 
+static cu_result context_limit(int which, size_t value)
+{
+    (void)which;
+    (void)value;
+    return CU_SUCCESS;
+}
+
 /* ---- memory ---------------------------------------------------------------------------------- */
 
 static cu_result memory_alloc(cu_ptr *out, size_t bytes)
@@ -483,6 +490,7 @@ int emu_driver_open(struct cu_driver *out, bool sanitize, struct err *err)
         .CtxSetCurrent = context_set,
         .CtxGetCurrent = context_get,
         .CtxGetDevice = context_device,
+        .CtxSetLimit = context_limit,
         .CtxResetPersistingL2Cache = nothing,
         .MemAlloc = memory_alloc,
         .MemFree = memory_free,

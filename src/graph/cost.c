@@ -294,7 +294,7 @@ static const struct dim **elements_read(struct graph *g, const uint32_t *uses, s
             const struct dim *sum = !n              ? NULL
                                     : read[arg->id] ? dim_add(&g->dims, read[arg->id], n)
                                                     : n;
-            read[arg->id] = sum && sum->text ? sum : NULL; /* no text: the sum is too long */
+            read[arg->id] = sum && dim_has_text(sum) ? sum : NULL;
             whole[arg->id] |= !read[arg->id];
         }
     }
@@ -315,7 +315,7 @@ const struct dim *graph_bytes(struct graph *g)
         const struct dim *n = elements(g, v);
         if (read[v->id] && !dim_same(read[v->id], n))
             n = dim_min(&g->dims, n, read[v->id]);
-        if (!n->text)
+        if (!dim_has_text(n))
             n = elements(g, v);
         if (uses[v->id])
             all = dim_add(&g->dims, all, times(g, n, (int64_t)dtype_bytes(v->dtype)));

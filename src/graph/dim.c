@@ -121,6 +121,11 @@ static const char *unwritten_key(struct dim_pool *p)
     return arena_printf(p->arena, "#%zu", p->all.n);
 }
 
+bool dim_has_text(const struct dim *d)
+{
+    return !strchr(d->key, '#');
+}
+
 static const struct dim *interned(struct dim_pool *p, struct sum *s)
 {
     struct strbuf key = STRBUF_INIT(1 << 16);
@@ -146,7 +151,7 @@ static const struct dim *interned(struct dim_pool *p, struct sum *s)
     struct dim_term *terms = arena_alloc(p->arena, (n ? n : 1) * sizeof *terms);
     memcpy(terms, s->terms, n * sizeof *terms);
     d->key = d->text = arena_strdup(p->arena, key.buf);
-    if (strchr(d->key, '#'))
+    if (!dim_has_text(d))
         d->text = "(a size too long to write)";
     d->terms = terms;
     d->n = n;

@@ -60,6 +60,8 @@ bool dim_divide_by(struct dim_pool *p, const char *constraint);
 /* Copies the definitions of names. Both pools must have the same names. */
 void dim_take_values(struct dim_pool *to, const struct dim_pool *from);
 
+/* Returns false if the size is too long to write: then its text is a message. */
+bool dim_has_text(const struct dim *d);
 const struct dim *dim_number(struct dim_pool *p, int64_t v);
 const struct dim *dim_name(struct dim_pool *p, size_t i);
 /* Returns NULL if the text is no expression, or has a name that the pool does not have. */

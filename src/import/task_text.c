@@ -117,7 +117,7 @@ static const struct dim *flops_text(struct writer *w)
     struct arena a = ARENA_INIT;
     const struct dim *sum = graph_least_flops(&w->g), *zero = dim_number(&w->g.dims, 0);
     const uint32_t *uses = graph_uses(&w->g, &a);
-    if (sum->text && strlen(sum->text) <= MAX_FLOPS_TEXT)
+    if (dim_has_text(sum) && strlen(sum->text) <= MAX_FLOPS_TEXT)
         goto out;
     /* The two numbers of flops differ if a kernel can save flops by moving sums (collapse.h). Then
      * the terms of w->g might add up to more flops than such a kernel needs. So the task declares 0
@@ -139,7 +139,7 @@ static const struct dim *flops_text(struct writer *w)
                 best = d, at = i;
         }
         const struct dim *more = best ? dim_add(&w->g.dims, sum, best) : NULL;
-        if (!more || !more->text || strlen(more->text) > MAX_FLOPS_TEXT)
+        if (!more || !dim_has_text(more) || strlen(more->text) > MAX_FLOPS_TEXT)
             break;
         used[at] = true;
         sum = more;

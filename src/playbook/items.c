@@ -138,7 +138,6 @@ static void find_names(struct item *it, const struct part_vec *v)
 struct splitting {
     struct token_reader r;
     struct part_vec parts; /* tokens of the current item */
-    size_t lead;           /* where the item itself begins */
     bool failed;
 };
 

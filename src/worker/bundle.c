@@ -24,6 +24,8 @@ static int read_fd(int fd, char *buf, size_t len)
         ssize_t n = read(fd, buf + at, len - at);
         if (n < 0 && errno == EINTR)
             continue;
+        if (n == 0)
+            errno = EIO; /* the file became shorter */
         if (n <= 0)
             return -1;
         at += (size_t)n;

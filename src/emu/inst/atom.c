@@ -250,7 +250,7 @@ static int decode_atom(struct decoder *d, const struct ptx_insn *p, struct insn 
         if (str_eq(m, "release") || str_eq(m, "acq_rel"))
             order |= ACCESS_RELEASE;
     }
-    if (in->sub[0] == 255 || t == PT_NONE || !allowed(in->sub[0], t, n))
+    if (in->sub[0] == 255 || t == PT_NONE || !allowed(in->sub[0], t, n) || (red && t == PT_B128))
         return dec_unsupported(d, p);
     bool cas = in->sub[0] == A_CAS;
     uint32_t bits = ptx_type_bits(t), at = red ? 0 : 1, codes[24], k = 0, got;

@@ -91,7 +91,8 @@ static inline uint32_t fns(uint32_t mask, uint32_t base, int32_t off)
     base &= 31;
     if (off == 0)
         return mask >> base & 1 ? base : FULL;
-    int32_t step = off > 0 ? 1 : -1, left = off > 0 ? off : -off;
+    int32_t step = off > 0 ? 1 : -1;
+    int64_t left = off > 0 ? off : -(int64_t)off;
     for (int32_t p = (int32_t)base; p >= 0 && p < 32; p += step)
         if ((mask >> p & 1) && --left == 0)
             return (uint32_t)p;
