@@ -17,16 +17,16 @@
       "grid": ["@{grid}"], "block": ["128 + 2*@{bm}"], "cluster": [@{cluster}], "smem": "@{smem}",
       "args": ["packedA", "packedB", "packedA", 0, "@{C}", @{extra}"@{M}", "@{N}", "@{K}", "@{Z}"] },
     { "kernel": "gemm_few16", "when": "@{ready} && @{few} && @{M} <= 16",
-      "grid": ["@{share}*cdiv(@{N}, 64)", "@{Z}"], "block": [160], "cluster": [@{share}], "smem": "11*(64 + 16)*256 + 256",
+      "grid": ["@{share}*cdiv(@{N}, 64)", "@{Z}"], "block": [160], "cluster": ["@{share}"], "smem": "11*(64 + 16)*256 + 256",
       "args": ["mapFew16", "mapRows", "@{C}", @{extra}"@{M}", "@{N}", "@{K}"] },
     { "kernel": "gemm_few16", "when": "!(@{ready}) && @{few} && @{M} <= 16",
-      "grid": ["@{share}*cdiv(@{N}, 64)", "@{Z}"], "block": [160], "cluster": [@{share}], "smem": "11*(64 + 16)*256 + 256",
+      "grid": ["@{share}*cdiv(@{N}, 64)", "@{Z}"], "block": [160], "cluster": ["@{share}"], "smem": "11*(64 + 16)*256 + 256",
       "args": ["packedFew16", "packedRows", "@{C}", @{extra}"@{M}", "@{N}", "@{K}"] },
     { "kernel": "gemm_few64", "when": "@{ready} && @{few} && @{M} > 16",
-      "grid": ["@{share}*cdiv(@{N}, 64)", "@{Z}"], "block": [160], "cluster": [@{share}], "smem": "7*(64 + 64)*256 + 256",
+      "grid": ["@{share}*cdiv(@{N}, 64)", "@{Z}"], "block": [160], "cluster": ["@{share}"], "smem": "7*(64 + 64)*256 + 256",
       "args": ["mapFew64", "mapRows", "@{C}", @{extra}"@{M}", "@{N}", "@{K}"] },
     { "kernel": "gemm_few64", "when": "!(@{ready}) && @{few} && @{M} > 16",
-      "grid": ["@{share}*cdiv(@{N}, 64)", "@{Z}"], "block": [160], "cluster": [@{share}], "smem": "7*(64 + 64)*256 + 256",
+      "grid": ["@{share}*cdiv(@{N}, 64)", "@{Z}"], "block": [160], "cluster": ["@{share}"], "smem": "7*(64 + 64)*256 + 256",
       "args": ["packedFew64", "packedRows", "@{C}", @{extra}"@{M}", "@{N}", "@{K}"] } ],
   "tensormaps": {
     "mapA": { "tensor": "@{A}", "dims": ["@{a_cols}", "@{a_rows}", "@{ZA}"], "box": [64, "@{across_a} ? 64 : @{bm}", 1], "swizzle": "128B", "l2promo": "256B" },
@@ -89,7 +89,6 @@ constexpr int kBN = @{bn};
 constexpr int kStages = @{stages};
 constexpr int kCluster = @{cluster};
 constexpr int kGroup = @{group};
-constexpr int kShare = @{share};
 
 @{part:epilogue}
 
@@ -363,8 +362,6 @@ constexpr int kPitch = 68; // of a row of sums: those of a warp then lie in diff
 
 __device__ float4 read_from(const float *p, int block)
 {
-    if constexpr (kShare == 1)
-        return *reinterpret_cast<const float4 *>(p);
     float4 v;
     asm volatile("ld.shared::cluster.v4.f32 {%0, %1, %2, %3}, [%4];"
                  : "=f"(v.x), "=f"(v.y), "=f"(v.z), "=f"(v.w)
@@ -379,8 +376,8 @@ __device__ void run_few(const TmaDescriptor &mapA, const TmaDescriptor &mapB, T 
 {
     using P = Multiplier<64, kFew, 2 * FewSmem<kFew>::kRing, 1, kAcrossB, kAcrossA>;
     auto &smem = *reinterpret_cast<FewSmem<kFew> *>(bytes);
-    int rank = blockIdx.x % kShare, n = blockIdx.x / kShare * 64, z = blockIdx.y;
-    int all = ceil_div(K, 128), first = rank * all / kShare, chunks = (rank + 1) * all / kShare - first;
+    int share = cluster_shape().x, rank = blockIdx.x % share, n = blockIdx.x / share * 64, z = blockIdx.y;
+    int all = ceil_div(K, 128), first = rank * all / share, chunks = (rank + 1) * all / share - first;
     if (threadIdx.x == 0) {
         for (int s = 0; s < smem.kRing; s++) {
             ClusterBarrier::init(&smem.full[s], 1);
@@ -434,21 +431,16 @@ __device__ void run_few(const TmaDescriptor &mapA, const TmaDescriptor &mapB, T 
         for (int i = 0; i < size(acc); i++)
             sums[(col + col_of(i)) * kPitch + row + row_of(i)] = acc(i);
     }
-    if constexpr (kShare > 1) {
-        cluster_arrive();
-        cluster_wait();
-    } else {
-        __syncthreads();
-    }
+    cluster_arrive();
+    cluster_wait();
     // Each block adds up a part of the sums, four neighbours in a thread, and stores it.
-    constexpr int kPart = ceil_div(kFew * 16, kShare);
+    int part = ceil_div(kFew * 16, share);
     bool vectors = N % 4 == 0 && reinterpret_cast<uintptr_t>(C) % 8 == 0;
     int64_t start = int64_t(z) * M * N;
-    for (int i = rank * kPart + threadIdx.x; i < min(kFew * 16, (rank + 1) * kPart); i += blockDim.x) {
+    for (int i = rank * part + threadIdx.x; i < min(kFew * 16, (rank + 1) * part); i += blockDim.x) {
         int m = i / 16, col = n + i % 16 * 4;
         float4 sum = read_from(sums + m * kPitch + i % 16 * 4, 0);
-        CUTE_UNROLL
-        for (int block = 1; block < kShare; block++) {
+        for (int block = 1; block < share; block++) {
             float4 v = read_from(sums + m * kPitch + i % 16 * 4, block);
             sum = {sum.x + v.x, sum.y + v.y, sum.z + v.z, sum.w + v.w};
         }
@@ -464,10 +456,8 @@ __device__ void run_few(const TmaDescriptor &mapA, const TmaDescriptor &mapB, T 
             if (m < M && col + j < N)
                 to[j] = out[j];
     }
-    if constexpr (kShare > 1) {
-        cluster_arrive();
-        cluster_wait(); // the other blocks may still read our sums
-    }
+    cluster_arrive();
+    cluster_wait(); // the other blocks may still read our sums
 }
 
 extern "C" __global__ void __launch_bounds__(160, 1)
