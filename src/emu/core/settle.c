@@ -17,7 +17,7 @@
 #include "base/util.h"
 #include "emu/core/mem.h"
 
-#define SNAPSHOT_MOST (UINT64_C(512) << 20)
+#define SNAPSHOT_MOST (UINT64_C(64) << 20)
 
 /* ---- what a launch may change --------------------------------------------------------------- */
 
