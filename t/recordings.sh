@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Replays runs in which a model wrote the kernels and an H200 ran them. Each replay must give the recorded lineage.
-# The best kernel and two others of each run are evaluated again, on the emulator and its smoke workloads. `make
-# test` replays all runs, but evaluates only one kernel, because the kernels take long to compile.
+# The best kernel and two others of each run are evaluated again, by the emulator, on the task's smoke workloads.
+# `make test` replays all runs, but evaluates only one kernel, because the kernels take long to compile.
 . "$(dirname "$0")/lib.sh"
 share_cache
 "$HONE" compile "$ROOT/kernels/vector_add.cu" >/dev/null 2>&1 || compiler=none

@@ -13,10 +13,10 @@
       "grid": ["cdiv(@{D}, @{threads}*@{unroll})", "min(@{B}, 65535)"], "block": [@{threads}],
       "args": ["@{x}", "@{y}", "@{B}", "@{D}"] } ] }
 */
-// y[b, d] = op(x[b, d], x[b, D + d]). A block owns a stretch of a row: the same stretch of its gate
-// and of its value half. A thread has kUnroll vectors of each in flight before it computes. A small
-// tensor is spread thinner and in straight-line code, since latency counts there: instructions come
-// from memory too. Rows that are not aligned for vectors go one element at a time.
+// y[b, d] = op(x[b, d], x[b, D + d]). The first half of a row is the gate, the second the value. A
+// block takes the same columns of both. A thread has kUnroll vectors of each in flight before it
+// computes. For a small tensor, latency counts: threads take fewer elements each, so that more of them
+// work, and their code has no loops, because fetching instructions takes time too. Rows that are not aligned for vectors go one element at a time.
 #include <cute/tensor.hpp>
 
 using namespace cute;
@@ -62,7 +62,7 @@ __device__ void gated(const T *x, T *y, int rows, int cols)
     using V = uint_bit_t<sizeof_bits_v<T> * kWidth>;
     using Load = Copy_Atom<conditional_t<kStream, StreamLoad<V>, UniversalCopy<V>>, T>;
     using Store = Copy_Atom<conditional_t<kStream, StreamStore<V>, UniversalCopy<V>>, T>;
-    // (gate or value, row, (kWidth, vectors))
+    // (row, gate or value, column)
     Tensor mX = make_tensor(make_gmem_ptr(x), make_shape(rows, _2{}, cols),
                             make_stride(int64_t(2) * cols, cols, _1{}));
     Tensor mY = make_tensor(make_gmem_ptr(y), make_shape(rows, cols),

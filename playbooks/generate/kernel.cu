@@ -1,8 +1,8 @@
 /* hone-plan
 @{plan}
 */
-// Written from the task's graph. A launch computes one value that is stored, or an output, and does
-// elementwise work where it reads the result. A unit is one element, or one line of elements.
+// Written from the task's graph. A launch computes one output, or one value that later launches
+// read. Elementwise values are not stored: a launch that reads one computes it again. A unit is one element, or one line of elements.
 @{includes}
 @{templates}#define int64_t long long
 #define uint64_t unsigned long long
@@ -143,7 +143,7 @@ __device__ double hone_uint16(uint64_t v) { return (double)(unsigned short)v; }
 __device__ double hone_uint8(uint64_t v) { return (double)(unsigned char)v; }
 
 // Lanes: the threads of a block that compute one unit together. There are `lanes` of them, a power
-// of two, and their numbers are `apart`. All threads of the block must call these functions.
+// of two. The thread numbers of two neighbouring lanes differ by `apart`. All threads of the block must call these functions.
 __device__ int hone_lane(int lanes, int apart)
 {
     return apart == 1 ? threadIdx.x % lanes : threadIdx.x / apart;
@@ -155,8 +155,8 @@ __device__ T hone_across(T v, int by)
     return __shfl_xor_sync(~0u, v, by);
 }
 
-// Combines the lanes' values in a fixed order; each lane gets the result. Lanes that are neighbours
-// are first combined in each warp, then the warps of the group.
+// Combines the lanes' values in a fixed order; each lane gets the result. If the lanes are
+// neighbouring threads, it combines those of each warp first, and then the results of the warps.
 template <class T, class F>
 __device__ T hone_group(T v, int lanes, int apart, F combine)
 {
@@ -262,8 +262,8 @@ __device__ bool hone_is_finite(T v)
     return v - v == 0;
 }
 
-// For v <= 8, as exact as exp() in a sum whose largest term is near 1. Off by at most 2^-18 of the
-// result for any v.
+// Off by at most 2^-18 of the result, and less for small |v|. In a sum of such terms whose largest is
+// near 1, as exact as exp().
 __device__ float hone_exp(float v) { return exp2f(v * 1.44269504f); }
 __device__ double hone_exp(double v) { return exp(v); }
 
@@ -321,8 +321,8 @@ struct hone_exps {
 
     __device__ T top(int lanes, int apart) { return hone_group_max(most, lanes, apart); }
 
-    // The sum for the maximum `all` of the row. If it is not finite, the sum is NaN, or with `finite`
-    // the sum of exp(x).
+    // The sum of the row; `all` is the row's maximum. If the maximum is not finite, the sum is NaN, or,
+    // if the parameter `finite` is true, the sum of exp(x).
     __device__ T total(T all, bool finite, int lanes, int apart)
     {
         move(hone_is_finite(all) ? all : (T)0);
@@ -331,9 +331,9 @@ struct hone_exps {
     }
 };
 
-// The sum of a row, and the squares of the distances from its mean, in one loop. A few elements at a
-// time add up distances from the first of them, separately for each element of a vector; then these
-// sums are joined around their mean.
+// The sum of a row, and the squares of the distances from its mean, in one loop. It takes a few
+// vectors at a time. For each place in a vector, it adds up the distances from the element that the first
+// of these vectors has there. Then it joins the sums of all places.
 template <class T, int N>
 struct hone_squares {
     T sum = 0;

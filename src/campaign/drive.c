@@ -355,8 +355,8 @@ static int set_state(struct drive *d, const struct job *j, const char *state, co
 
 /* Returns 1 if the process has done its work, 0 if not, -1 on an error. With import_only, its work
  * is to import the task; otherwise, to bring the run to its end. If the run ended and no kernel
- * passes, `why` says why. We look into the store, because exit status 1 may also mean that the task
- * cannot be loaded. */
+ * passes, `why` says why. We look into the store, because exit status 1 does not say enough: it may
+ * mean that no kernel passes, or that the task cannot be loaded. */
 static int carried_out(struct drive *d, const struct job *j, struct strbuf *why, struct err *err)
 {
     struct arena a = ARENA_INIT;

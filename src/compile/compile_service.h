@@ -9,9 +9,9 @@
  *
  * Invariants:
  *  1. The service never compiles, and allocates nothing after its start. So all children begin with
- *     the same address space, if ASLR is off. (client.c switches ASLR off if client_program() finds
- *     a program to start.) NVRTC silently ignores a precompiled header that was built at another
- *     address.
+ *     the same address space, if ASLR is off. (client.c switches ASLR off for a service that runs
+ * as a program of its own. client_program() finds that program.) NVRTC silently ignores a
+ * precompiled header that was built at another address.
  *  2. When the client closes the control socket, or the service dies, all children are killed.
  *  3. A child holds no locks but file locks, which Linux releases when the child ends.
  *  4. When the client closes the reply socket of a job, the service cancels the job.
@@ -53,7 +53,7 @@ enum compile_job_end {
     COMPILE_JOB_TIMEOUT,
     COMPILE_JOB_MEMORY,  /* out of memory, or a crash with over half of limit_bytes in use */
     COMPILE_JOB_CRASHED, /* a signal ended the child, or the child wrote no result */
-    COMPILE_JOB_LOST     /* the child did not start, or another process killed it twice */
+    COMPILE_JOB_LOST /* no child started; or something killed the child, and then the second one */
 };
 
 struct compile_job_reply {

@@ -11,7 +11,7 @@
 enum { BOTH = IN_TORCH | IN_METHODS };
 
 /* Rows of the table:
- *    ELEMENTWISE, UNARY, BINARY  exactly one operation, with the same operands
+ *    ELEMENTWISE, UNARY, BINARY  exactly one operation, whose operands are the arguments
  *    VALUE                       returns a tensor
  *    OBJECT                      may return a tuple
  *    VIEW                        the result may share memory with the input

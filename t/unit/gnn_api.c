@@ -299,8 +299,8 @@ static void seeds_of_the_caller(void **state)
     hone_gnn_close(l);
 }
 
-/* After a fork, calls of the child process that need the loader's threads fail, and calls that free
- * do nothing. None of them waits. */
+/* After a fork, the child process lacks the loader's threads. Its calls that need these threads
+ * fail, its calls that release memory do nothing, and none of its calls waits. */
 static void a_forked_child_is_refused(void **state)
 {
     const struct hone_gnn_options o = options();

@@ -1,6 +1,6 @@
 /*
- * Tests the smoke workloads that every task gets by rule, and the data that makes lost elements
- * visible.
+ * Tests the smoke workloads that every task gets by rule. Also tests that their data puts the
+ * largest value of a row last: a kernel that loses the last element then gives a wrong maximum.
  */
 #include <setjmp.h>
 #include <stdarg.h>

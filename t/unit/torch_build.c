@@ -30,7 +30,7 @@ static void read_task_at(const char *path)
     struct graph g;
     struct err err = ERR_INIT;
     rig_task(&r, t);
-    /* neither a module nor "graph" is an expression */
+    /* torch_src can also be a module, or the word "graph" if the task has a graph */
     if (t->torch_src && !str_starts(t->torch_src, "def ") && !str_eq(t->torch_src, "graph")) {
         if (read_one(&r, t->torch_src, &g, &err) < 0)
             fail_msg("%s: %s: %s", path, t->torch_src, err.msg);
@@ -378,8 +378,8 @@ static void test_types(void **state)
         {"x // 2", DT_F16},
         {"x * 0.5", DT_F16},
         {"x * f", DT_F32},
-        /* If one of two tensors has no axes, the result has the dtype of the other one, unless the
-         * first is of a higher kind: a float is higher than an integer. */
+        /* One of two tensors has no axes. The result has the dtype of the other tensor, unless the
+         * tensor without axes is of a higher kind: a float is higher than an integer. */
         {"x * z", DT_F16},
         {"b + j", DT_I8},
         {"b * z", DT_F32},
@@ -588,8 +588,9 @@ static void test_refusals(void **state)
     close_graph(&r, &g);
 }
 
-/* Names may double a value again and again. A graph may have as many values as the limit allows; an
- * expression that needs more is refused. */
+/* Each name (b, c, ...) uses the name before it three times. Written out, the expression would grow
+ * by a factor of three with each name, but the graph gets only two values. A graph may have as many
+ * values as the limit allows; an expression that needs more is refused. */
 static void test_limits(void **state)
 {
     struct strbuf sb = STRBUF_INIT(1 << 16);
@@ -745,8 +746,8 @@ static void test_multiples(void **state)
     }
 }
 
-/* In the form of a playbook, a name may stand for a value of a graph, and PyTorch's functions need
- * no module before their names. */
+/* A playbook lists the PyTorch expressions that it fits, its forms. In a form, a name may stand for
+ * a value of a graph, and PyTorch's functions need no module before their names. */
 static void test_forms(void **state)
 {
     struct torch_rig r;

@@ -66,8 +66,8 @@ static void has_conditions(struct rig *r, const char *wanted)
     strbuf_release(&sb);
 }
 
-/* A tensor has R rows and `columns` columns. Checks that one load reads its element i and its
- * neighbours: the load begins at the index `first`, and `place` elements later comes element i. */
+/* A tensor has R rows and `columns` columns. Checks that one load reads element i of the tensor and
+ * neighbours of it. The load begins at the index `first`; element i is `place` elements later. */
 static void is_read(struct rig *r, struct index i, const struct dim *columns, const char *first,
                     int64_t place)
 {

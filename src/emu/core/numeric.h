@@ -53,8 +53,8 @@ static inline double quiet64(double f)
     return float64(bits64(f) | 0x0008000000000000ull);
 }
 /* If r, the result of a double-precision operation, is a NaN, returns the NaN of the hardware. That
- * is the first NaN operand, made quiet, or else a NaN with the sign set. Operands come in the
- * hardware's order:
+ * is the first NaN operand, made quiet, or else a NaN with the sign set. Call it with
+ * the operands a, b and c of the instruction in the order in which the hardware looks for a NaN:
  *     sums and products  b, a
  *     fma                b, c, a
  *     quotients          a, b */
