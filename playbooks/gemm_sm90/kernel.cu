@@ -1,9 +1,9 @@
 /* hone-plan
 { "launches": [
     { "kernel": "pack_a", "when": "!(@{ready})", "block": [256],
-      "grid": ["cdiv(@{a_cols}, 2048)", "min(@{a_rows}, 65535)", "@{ZA}"], "args": ["@{A}", "packA", "@{a_rows}", "@{a_cols}"] },
+      "grid": ["cdiv(@{a_cols}, 2048)", "min(@{ZA}*@{a_rows}, 65535)"], "args": ["@{A}", "packA", "@{ZA}*@{a_rows}", "@{a_cols}"] },
     { "kernel": "pack_b", "when": "!(@{ready})", "block": [256],
-      "grid": ["cdiv(@{b_cols}, 2048)", "min(@{b_rows}, 65535)", "@{ZB}"], "args": ["@{B}", "packB", "@{b_rows}", "@{b_cols}"] },
+      "grid": ["cdiv(@{b_cols}, 2048)", "min(@{ZB}*@{b_rows}, 65535)"], "args": ["@{B}", "packB", "@{ZB}*@{b_rows}", "@{b_cols}"] },
     { "kernel": "gemm", "when": "@{ready} && !(@{few}) && @{by_tma}",
       "grid": ["@{grid}"], "block": ["128 + 2*@{bm}"], "cluster": [@{cluster}], "smem": "@{smem}",
       "args": ["mapA", "mapB", "mapC", 1, "@{C}", @{extra}"@{M}", "@{N}", "@{K}", "@{Z}"] },
@@ -17,16 +17,16 @@
       "grid": ["@{grid}"], "block": ["128 + 2*@{bm}"], "cluster": [@{cluster}], "smem": "@{smem}",
       "args": ["packedA", "packedB", "packedA", 0, "@{C}", @{extra}"@{M}", "@{N}", "@{K}", "@{Z}"] },
     { "kernel": "gemm_few16", "when": "@{ready} && @{few} && @{M} <= 16",
-      "grid": ["@{share}*cdiv(@{N}, 64)", "@{Z}"], "block": [160], "cluster": ["@{share}"], "smem": "11*(64 + 16)*256 + 256",
+      "grid": ["@{share}*@{tiles}"], "block": [160], "cluster": ["@{share}"], "smem": "11*(64 + 16)*256 + 256",
       "args": ["mapFew16", "mapRows", "@{C}", @{extra}"@{M}", "@{N}", "@{K}"] },
     { "kernel": "gemm_few16", "when": "!(@{ready}) && @{few} && @{M} <= 16",
-      "grid": ["@{share}*cdiv(@{N}, 64)", "@{Z}"], "block": [160], "cluster": ["@{share}"], "smem": "11*(64 + 16)*256 + 256",
+      "grid": ["@{share}*@{tiles}"], "block": [160], "cluster": ["@{share}"], "smem": "11*(64 + 16)*256 + 256",
       "args": ["packedFew16", "packedRows", "@{C}", @{extra}"@{M}", "@{N}", "@{K}"] },
     { "kernel": "gemm_few64", "when": "@{ready} && @{few} && @{M} > 16",
-      "grid": ["@{share}*cdiv(@{N}, 64)", "@{Z}"], "block": [160], "cluster": ["@{share}"], "smem": "7*(64 + 64)*256 + 256",
+      "grid": ["@{share}*@{tiles}"], "block": [160], "cluster": ["@{share}"], "smem": "7*(64 + 64)*256 + 256",
       "args": ["mapFew64", "mapRows", "@{C}", @{extra}"@{M}", "@{N}", "@{K}"] },
     { "kernel": "gemm_few64", "when": "!(@{ready}) && @{few} && @{M} > 16",
-      "grid": ["@{share}*cdiv(@{N}, 64)", "@{Z}"], "block": [160], "cluster": ["@{share}"], "smem": "7*(64 + 64)*256 + 256",
+      "grid": ["@{share}*@{tiles}"], "block": [160], "cluster": ["@{share}"], "smem": "7*(64 + 64)*256 + 256",
       "args": ["packedFew64", "packedRows", "@{C}", @{extra}"@{M}", "@{N}", "@{K}"] } ],
   "tensormaps": {
     "mapA": { "tensor": "@{A}", "dims": ["@{a_cols}", "@{a_rows}", "@{ZA}"], "box": [64, "@{across_a} ? 64 : @{bm}", 1], "swizzle": "128B", "l2promo": "256B" },
@@ -246,7 +246,7 @@ __device__ void store(T (&c)[kPanels][64 * 64], const TmaDescriptor &mapC, bool 
             uint32_t halves[4];
             CUTE_UNROLL
             for (int i = 0; i < 4; i++) {
-                T two[2];
+                alignas(4) T two[2];
                 CUTE_UNROLL
                 for (int j = 0; j < 2; j++) {
                     int at = panel * 32 + pair * 8 + i * 2 + j;
@@ -376,7 +376,8 @@ __device__ void run_few(const TmaDescriptor &mapA, const TmaDescriptor &mapB, T 
 {
     using P = Multiplier<64, kFew, 2 * FewSmem<kFew>::kRing, 1, kAcrossB, kAcrossA>;
     auto &smem = *reinterpret_cast<FewSmem<kFew> *>(bytes);
-    int share = cluster_shape().x, rank = blockIdx.x % share, n = blockIdx.x / share * 64, z = blockIdx.y;
+    int share = cluster_shape().x, rank = blockIdx.x % share, tile = blockIdx.x / share;
+    int across = ceil_div(N, 64), n = tile % across * 64, z = tile / across;
     int all = ceil_div(K, 128), first = rank * all / share, chunks = (rank + 1) * all / share - first;
     if (threadIdx.x == 0) {
         for (int s = 0; s < smem.kRing; s++) {
@@ -445,7 +446,7 @@ __device__ void run_few(const TmaDescriptor &mapA, const TmaDescriptor &mapB, T 
             sum = {sum.x + v.x, sum.y + v.y, sum.z + v.z, sum.w + v.w};
         }
         float in[4] = {sum.x, sum.y, sum.z, sum.w};
-        T out[4];
+        alignas(8) T out[4];
         CUTE_UNROLL
         for (int j = 0; j < 4; j++)
             out[j] = T(finish(in[j], extra, start, m, col + j, M, N));
@@ -479,26 +480,24 @@ extern "C" __global__ void __launch_bounds__(160, 1)
 /* ---- rows that are no multiple of 16 bytes --------------------------------------------------- */
 
 // Copies each row to one that begins at a multiple of 16 bytes. A thread copies 8 elements.
-__device__ void pack(const T *from, T *to, int rows, int cols)
+__device__ void pack(const T *from, T *to, int64_t rows, int64_t cols)
 {
-    int64_t pitch = ceil_div(cols, 8) * 8;
-    int col = (blockIdx.x * 256 + threadIdx.x) * 8;
-    for (int row = blockIdx.y; row < rows && col < cols; row += gridDim.y) {
-        int64_t line = int64_t(blockIdx.z) * rows + row;
-        T v[8];
+    int64_t pitch = ceil_div(cols, int64_t(8)) * 8, col = (int64_t(blockIdx.x) * 256 + threadIdx.x) * 8;
+    for (int64_t row = blockIdx.y; row < rows && col < cols; row += gridDim.y) {
+        alignas(16) T v[8];
         CUTE_UNROLL
         for (int i = 0; i < 8; i++)
-            v[i] = col + i < cols ? from[line * cols + col + i] : T(0.f);
-        *reinterpret_cast<uint4 *>(to + line * pitch + col) = reinterpret_cast<uint4 &>(v);
+            v[i] = col + i < cols ? from[row * cols + col + i] : T(0.f);
+        *reinterpret_cast<uint4 *>(to + row * pitch + col) = reinterpret_cast<uint4 &>(v);
     }
 }
 
-extern "C" __global__ void __launch_bounds__(256) pack_a(const T *from, T *to, int rows, int cols)
+extern "C" __global__ void __launch_bounds__(256) pack_a(const T *from, T *to, int64_t rows, int cols)
 {
     pack(from, to, rows, cols);
 }
 
-extern "C" __global__ void __launch_bounds__(256) pack_b(const T *from, T *to, int rows, int cols)
+extern "C" __global__ void __launch_bounds__(256) pack_b(const T *from, T *to, int64_t rows, int cols)
 {
     pack(from, to, rows, cols);
 }

@@ -262,7 +262,7 @@ __device__ bool hone_is_finite(T v)
     return v - v == 0;
 }
 
-// Off by at most 2^-18 of the result, and less for small |v|. In a sum of such terms whose largest is
+// Off by at most 2^-17 of the result, and less for small |v|. In a sum of such terms whose largest is
 // near 1, as exact as exp().
 __device__ float hone_exp(float v) { return exp2f(v * 1.44269504f); }
 __device__ double hone_exp(double v) { return exp(v); }

@@ -25,7 +25,7 @@ struct reference_mode {
      * it computes values without magnitudes, in the types of kernel_type() (emit.h). It cuts a long
      * sum into chains (collect.h), adds up each chain, and then adds up the results. */
     bool kernel;
-    /* With `kernel`: the results are rounded to 16 bits, so exponentials may be off by some 2^-18
+    /* With `kernel`: the results are rounded to 16 bits, so exponentials may be off by some 2^-17
      * of their value. */
     bool rough;
     /* If the text of all phases has more bytes than this, similar phases share a function
