@@ -403,19 +403,7 @@ static_assert(sizeof(Smem) <= @{smem});
 
 extern __shared__ __align__(128) char bytes[];
 
-// Position in a ring: stage, and the parity of how often it was used.
-template <int kStages>
-struct Cursor {
-    int stage = 0;
-    uint32_t phase = 0;
-    __device__ void next()
-    {
-        if (++stage == kStages) {
-            stage = 0;
-            phase ^= 1;
-        }
-    }
-};
+@{part:cursor}
 
 // Divides small numbers.
 struct Divider {

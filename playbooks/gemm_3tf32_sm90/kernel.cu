@@ -151,19 +151,7 @@ struct SmemShort {
 
 extern __shared__ __align__(1024) char bytes[];
 
-// Position in the ring: stage, and the parity of how often it was used.
-template <int kRing>
-struct Cursor {
-    int stage = 0;
-    uint32_t phase = 0;
-    __device__ void next()
-    {
-        if (++stage == kRing) {
-            stage = 0;
-            phase ^= 1;
-        }
-    }
-};
+@{part:cursor}
 
 // Tile number `at` of a matrix: walks down kGroup tiles before the next column.
 __device__ int2 tile_at(int at, int rows, int cols, int tile_rows, int tile_cols)

@@ -1,8 +1,8 @@
 /* hone-plan
 { "launches": [
-    { "kernel": "pack_a", "when": "!(@{ready})", "block": [256],
+    { "kernel": "pack", "when": "!(@{ready})", "block": [256],
       "grid": ["cdiv(@{a_cols}, 2048)", "min(@{ZA}*@{a_rows}, 65535)"], "args": ["@{A}", "packA", "@{ZA}*@{a_rows}", "@{a_cols}"] },
-    { "kernel": "pack_b", "when": "!(@{ready})", "block": [256],
+    { "kernel": "pack", "when": "!(@{ready})", "block": [256],
       "grid": ["cdiv(@{b_cols}, 2048)", "min(@{ZB}*@{b_rows}, 65535)"], "args": ["@{B}", "packB", "@{ZB}*@{b_rows}", "@{b_cols}"] },
     { "kernel": "gemm", "when": "@{ready} && !(@{few}) && @{by_tma}",
       "grid": ["@{grid}"], "block": ["128 + 2*@{bm}"], "cluster": [@{cluster}], "smem": "@{smem}",
@@ -110,19 +110,7 @@ struct Multiplier {
     using Mma = decltype(make_tiled_mma(Op{}, Layout<Shape<Int<kWarpgroups>, _1, _1>>{}));
 };
 
-// Position in the ring: stage, and the parity of how often it was used.
-template <int kRing>
-struct Cursor {
-    int stage = 0;
-    uint32_t phase = 0;
-    __device__ void next()
-    {
-        if (++stage == kRing) {
-            stage = 0;
-            phase ^= 1;
-        }
-    }
-};
+@{part:cursor}
 
 // Asks for a tile of kRows rows that begins at `row` and `k`. `cluster` is not 0 if all blocks in
 // this mask get the tile.
@@ -231,7 +219,7 @@ __device__ void store(T (&c)[kPanels][64 * 64], const TmaDescriptor &mapC, bool 
 {
     int thread = threadIdx.x % 128, warp = thread / 32, lane = thread % 32, barrier = threadIdx.x / 128;
     int row = warp * 16 + lane / 4, col = 2 * (lane % 4); // of the thread's first sum
-    // What this lane passes to stmatrix: the address of a row of one of four matrices.
+    // stmatrix stores four matrices of 8x8 halves. Each lane passes the address of one row of them.
     int to_row = warp * 16 + lane % 16, to_vector = lane / 16;
     int64_t first = int64_t(z) * M * N;
     CUTE_UNROLL
@@ -480,7 +468,7 @@ extern "C" __global__ void __launch_bounds__(160, 1)
 /* ---- rows that are no multiple of 16 bytes --------------------------------------------------- */
 
 // Copies each row to one that begins at a multiple of 16 bytes. A thread copies 8 elements.
-__device__ void pack(const T *from, T *to, int64_t rows, int64_t cols)
+extern "C" __global__ void __launch_bounds__(256) pack(const T *from, T *to, int64_t rows, int64_t cols)
 {
     int64_t pitch = ceil_div(cols, int64_t(8)) * 8, col = (int64_t(blockIdx.x) * 256 + threadIdx.x) * 8;
     for (int64_t row = blockIdx.y; row < rows && col < cols; row += gridDim.y) {
@@ -490,14 +478,4 @@ __device__ void pack(const T *from, T *to, int64_t rows, int64_t cols)
             v[i] = col + i < cols ? from[row * cols + col + i] : T(0.f);
         *reinterpret_cast<uint4 *>(to + row * pitch + col) = reinterpret_cast<uint4 &>(v);
     }
-}
-
-extern "C" __global__ void __launch_bounds__(256) pack_a(const T *from, T *to, int64_t rows, int cols)
-{
-    pack(from, to, rows, cols);
-}
-
-extern "C" __global__ void __launch_bounds__(256) pack_b(const T *from, T *to, int64_t rows, int cols)
-{
-    pack(from, to, rows, cols);
 }

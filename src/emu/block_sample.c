@@ -321,10 +321,10 @@ static enum result_status run_some(struct launch *run, uint32_t n, struct err *e
     return launch_run_more(run, run->emu->nthreads, run->chosen_end, err);
 }
 
-/* What the clusters stored, in bytes. `n` is the number of clusters that were drawn at random, and
- * `idle` of them stored nothing. `sum` adds up the bytes of these n clusters, and `squares` the
- * squares of their bytes. `all` adds up the bytes of all clusters that ran, also of those at the
- * edges, which were not drawn at random. */
+/* How many bytes the clusters stored. `n` clusters were drawn at random, and `idle` of these stored
+ * nothing. `sum` adds up the bytes of these n clusters, and `squares` the squares of their bytes.
+ * `all` adds up the bytes of all clusters that ran, also of those at the edges, which were not
+ * drawn at random. */
 struct stored {
     double n, idle, sum, squares, all;
 };
