@@ -157,3 +157,27 @@ def cross_entropy(logits, target):
 
 def group_norm_silu(x, weight, bias):
     return F.silu(F.group_norm(x, 32, weight, bias))
+
+
+def mlp_gelu(x, up, up_bias, down, down_bias):
+    return F.linear(F.gelu(F.linear(x, up, up_bias)), down, down_bias)
+
+
+def mlp_gated(x, gate, up, down):
+    return F.linear(F.silu(F.linear(x, gate)) * F.linear(x, up), down)
+
+
+def decoder_block(x, cos, sin, norm1, qkv, out, norm2, gate, up, down):
+    """A layer of a language model: attention with a rotary embedding, and a gated MLP, each after an RMS norm."""
+    batch, length, width = x.shape
+    size = 2 * cos.shape[-1]
+
+    def turned(t):
+        a, b = t.chunk(2, dim=-1)
+        return torch.cat((a * cos - b * sin, b * cos + a * sin), dim=-1)
+
+    h = F.linear(F.rms_norm(x, (width,), norm1, 1e-6), qkv)
+    q, k, v = h.view(batch, length, 3, width // size, size).permute(2, 0, 3, 1, 4).unbind(0)
+    y = F.scaled_dot_product_attention(turned(q), turned(k), v, is_causal=True)
+    x = x + F.linear(y.transpose(1, 2).reshape(batch, length, width), out)
+    return x + mlp_gated(F.rms_norm(x, (width,), norm2, 1e-6), gate, up, down)

@@ -25,24 +25,24 @@ if in_tier quick; then
         --trace "$ROOT/t/cases/generate/recurrent.trace.json" recurrent.py
     runs 0 "the built-in author writes a kernel for recurrent layers" "$HONE" playbook kernel generate tasks/recurrent
     is "the template writes both layers" "$(grep -c 'recurrent<true' "$T/out")" 2
-    # The settings join, tail and repeat say where the graph is cut into launches (docs/playbooks.md#settings). The
+    # The settings join, whole and repeat say where the graph is cut into launches (docs/playbooks.md#settings). The
     # trace is a convolution, silu, a norm over groups of channels, and a gate.
     runs 0 "a trace of a convolution and a norm is imported" "$HONE" import torch --out tasks \
         --trace "$ROOT/t/cases/generate/conv_norm.trace.json" conv_norm.py
     cut() { "$HONE" playbook kernel generate tasks/conv_norm "$@"; }
     cut >joined.cu
     cut join=0 >apart.cu
-    cut tail=0 >no_tail.cu
-    cut tail=0 repeat=8 >stored.cu
+    cut whole=0 >in_steps.cu
+    cut whole=0 repeat=8 >stored.cu
     silu() { grep -c 'return .*expf(-(v + float(e' "$1"; }
     is "the convolution's launch also computes silu" "$(silu joined.cu)" 1
     is "join=0 takes silu out of it" "$(silu apart.cu)" 0
-    is "a template computes the tail" "$(grep -c '"kernel": "c2::rows' joined.cu)" 2
-    is "with tail=0 generated launches do" "$(grep -c '"kernel": "c2::rows' no_tail.cu)" 0
+    is "a template computes the norm and the gate" "$(grep -c '"kernel": "c2::rows' joined.cu)" 2
+    is "with whole=0 generated launches do" "$(grep -c '"kernel": "c2::rows' in_steps.cu)" 0
     launches() { grep -c '"kernel": ' "$1"; }
-    ok "repeat=8 stores another value" test "$(launches stored.cu)" -gt "$(launches no_tail.cu)"
+    ok "repeat=8 stores another value" test "$(launches stored.cu)" -gt "$(launches in_steps.cu)"
     runs 1 "a setting of launches that templates replace is refused" "$HONE" playbook kernel generate tasks/conv_norm lanes=8
-    runs 0 "the setting counts if a cut brings such launches back" "$HONE" playbook kernel generate tasks/conv_norm tail=0 lanes=8
+    runs 0 "the setting counts if a cut brings such launches back" "$HONE" playbook kernel generate tasks/conv_norm whole=0 lanes=8
     runs 1 "a cut that changes nothing is refused" "$HONE" playbook kernel generate cumsum join=0
     err_has "the message names the conditions" "does not allow these settings together for this task"
 fi

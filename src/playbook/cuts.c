@@ -96,7 +96,7 @@ static int64_t cut_value(const struct playbook *pb, const struct pb_point *p, co
 static struct generate_cuts cuts_at(const struct playbook *pb, const struct pb_point *p)
 {
     return (struct generate_cuts){.join = cut_value(pb, p, "join", 1),
-                                  .tail = cut_value(pb, p, "tail", 1),
+                                  .whole = cut_value(pb, p, "whole", 1),
                                   .repeat = cut_value(pb, p, "repeat", STORES_REPEAT)};
 }
 
@@ -110,11 +110,11 @@ static void bind_useful(const struct playbook *pb, const struct graph *g, const 
     bind_number(out, "uses:items", strstr(x->plan.buf, "@{items}") != NULL);
     bind_number(out, "uses:threads", strstr(x->plan.buf, "@{threads}") != NULL);
     const struct pb_setting *s = cut_setting(pb, "repeat", &i);
-    size_t stored = s ? generate_stored(g, s->values[s->start]) : 0;
+    size_t stored = s ? generate_stored(g, x->keep, s->values[s->start]) : 0;
     bind_number(out, "cuts:join", x->joins);
-    bind_number(out, "cuts:tail", x->has_tail);
-    bind_number(out, "cuts:less", s && generate_stored(g, s->values[0]) != stored);
-    bind_number(out, "cuts:more", s && generate_stored(g, s->values[s->n - 1]) != stored);
+    bind_number(out, "cuts:whole", x->has_whole);
+    bind_number(out, "cuts:less", s && generate_stored(g, x->keep, s->values[0]) != stored);
+    bind_number(out, "cuts:more", s && generate_stored(g, x->keep, s->values[s->n - 1]) != stored);
 }
 
 /* ---- the launches ---------------------------------------------------------------------------- */
@@ -191,7 +191,7 @@ bool binding_has_cuts_of(const struct playbook *pb, const struct pb_binding *b,
 {
     struct generate_cuts bound = cuts_at(pb, NULL), at = cuts_at(pb, p);
     return !b->graph_task ||
-           (bound.join == at.join && bound.tail == at.tail && bound.repeat == at.repeat);
+           (bound.join == at.join && bound.whole == at.whole && bound.repeat == at.repeat);
 }
 
 int bind_cuts_of(const struct playbook *pb, const struct pb_binding *b, const struct pb_point *p,

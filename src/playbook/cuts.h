@@ -1,7 +1,7 @@
 /*
  * cuts.h - binds a playbook that writes kernels from a graph (generate/generate.h).
  *
- * Three settings of such a playbook, `join`, `tail` and `repeat`, say where the graph is cut into
+ * Three settings of such a playbook, `join`, `whole` and `repeat`, say where the graph is cut into
  * launches. The plan and the kernels are texts of the binding, and depend on these cuts.
  * bind_graph() binds the texts for the starting values of the three settings. For a point with
  * other values, expand.c binds the texts again.

@@ -81,9 +81,20 @@ static struct term emit_leaf(struct emit *e, const struct value *v, struct place
     }
 }
 
-int64_t kernel_bytes(enum dtype t)
+int64_t kernel_bytes(const struct emit *e, const struct value *v)
 {
+    enum dtype t = v->dtype;
+    if (e->store[v->id].is_narrow)
+        return (int64_t)dtype_bytes(t);
     return t == DT_BOOL ? 1 : dtype_is_float(t) && t != DT_F64 ? 4 : (int64_t)dtype_bytes(t);
+}
+
+void emit_kept(struct emit *e, const struct value *v, const char *text)
+{
+    if (e->store[v->id].is_narrow)
+        unit_do(&e->u, "%shone_put(&VAL%u(unit), %s)", e->guard, v->id, text);
+    else
+        unit_do(&e->u, "%sVAL%u(unit) = %s", e->guard, v->id, text);
 }
 
 static struct term emit_stored(struct emit *e, const struct value *v, struct place *p)
@@ -91,9 +102,10 @@ static struct term emit_stored(struct emit *e, const struct value *v, struct pla
     struct index i = place_number(&e->u, p);
     struct term t = {.depth = scope_depth(e->u.at)};
     if (e->u.vector && read_in_vector(e, v, p, arena_printf(e->u.arena, "VAL%u(", v->id),
-                                      kernel_bytes(v->dtype), &t))
+                                      kernel_bytes(e, v), &t))
         return t;
-    t.v = unit_let(&e->u, "VAL%u(%s)", v->id, i.text);
+    t.v = unit_let(&e->u, e->store[v->id].is_narrow ? "hone_load(VAL%u(%s))" : "VAL%u(%s)", v->id,
+                   i.text);
     if (e->store[v->id].is_exact)
         return term_of(e, t.v, t.depth);
     t.m = unit_let(&e->u, "MAG%u(%s)", v->id, i.text);

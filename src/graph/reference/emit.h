@@ -31,6 +31,9 @@ struct store {
     bool is_stored;                 /* VAL is stored */
     bool in_parts;                  /* PART is stored: this is a reduction in two steps */
     bool needs_mag, part_needs_mag; /* MAG is stored; PMAG is stored */
+    /* Only for kernels: the array has the value's own dtype, a 16-bit float. PyTorch rounds the value
+     * to this dtype, too. Other 16-bit floats are stored as float32. */
+    bool is_narrow;
     bool is_exact; /* magnitudes are |value|; in SIGMA and NOISY references: no rounding error */
     /* Only for kernels: the mean of some x, if this value is the sum of the squares of x - mean. */
     const struct value *centre;
@@ -163,8 +166,10 @@ const char *noise_key(struct emit *e, const struct value *v, struct index i);
 
 /* Returns the type in which a kernel computes v: "float" or "double". A bool is 0 or 1. */
 const char *kernel_type(const struct value *v);
-/* Returns the bytes of an element of a stored value. */
-int64_t kernel_bytes(enum dtype t);
+/* Returns the bytes of an element of the stored value v. */
+int64_t kernel_bytes(const struct emit *e, const struct value *v);
+/* Writes a statement that stores `text` as the element of v with the number `unit`. */
+void emit_kept(struct emit *e, const struct value *v, const char *text);
 
 /* ---- reductions and products (emit_reduce.c) ------------------------------------------------- */
 

@@ -15,6 +15,7 @@ struct lower {
     struct attr attrs[GRAPH_MAX_ATTRS];
     VEC(const struct value *) shifts, shares; /* for LOWERED_SHIFT and LOWERED_SHARE */
     bool for_kernel;
+    unsigned keep; /* only for a kernel: a set of enum lower_keep */
     struct err *err;
 };
 
@@ -298,14 +299,24 @@ static const struct value *widened(struct lower *l, const struct value *v)
     return w ? graph_permute(l->g, w, value_attr(v, "dims")->ints, l->err) : NULL;
 }
 
-/* Computes a product of 16-bit matrices in float32, because there are kernel templates for products
- * in float32. */
+bool value_is_sum(const struct value *v)
+{
+    while (v->nargs && v->args[0] && (v->op == OP_CAST || op_row(v->op)->kind == OPK_VIEW))
+        v = v->args[0];
+    return v->op == OP_SUM;
+}
+
+/* Computes a product of 16-bit matrices in float32 if there is no template for it in 16 bits. A sum
+ * must not be rounded to 16 bits before it is multiplied: graph_collapse() moves sums into products
+ * whose terms PyTorch rounds one by one. */
 static const struct value *lower_product(struct lower *l)
 {
     const struct value *a = l->in[0], *b = l->in[1];
     bool matrices = a->rank > 1 && b->rank > 1 && !dim_is(a->shape[a->rank - 2], 1) &&
                     !dim_is(b->shape[b->rank - 1], 1);
-    if (!matrices || !is_narrow(a->dtype) || !is_narrow(b->dtype))
+    bool kept = (l->keep & KEEP_HALVES) && a->dtype == b->dtype && !value_is_sum(a) &&
+                !value_is_sum(b);
+    if (!matrices || kept || !is_narrow(a->dtype) || !is_narrow(b->dtype))
         return graph_add(l->g, l->v->op, l->in, l->attrs, l->err);
     a = widened(l, a);
     b = widened(l, b);
@@ -359,6 +370,8 @@ static const struct value *scores_of(struct lower *l)
 /* If the mask hides all keys from a query, its row of the result is 0, as in PyTorch. */
 static const struct value *lower_attention(struct lower *l)
 {
+    if ((l->keep & KEEP_ATTENTION) && is_narrow(l->v->dtype))
+        return graph_add(l->g, l->v->op, l->in, l->attrs, l->err);
     const struct value *s = scores_of(l);
     if (!s)
         return NULL;
@@ -496,10 +509,10 @@ static const uint8_t *notes_of(const struct lower *l)
     return notes;
 }
 
-static int lower_graph(const struct graph *g, bool for_kernel, struct graph *low,
+static int lower_graph(const struct graph *g, bool for_kernel, unsigned keep, struct graph *low,
                        const uint8_t **notes, struct err *err)
 {
-    struct lower l = {.from = g, .g = low, .for_kernel = for_kernel, .err = err};
+    struct lower l = {.from = g, .g = low, .for_kernel = for_kernel, .keep = keep, .err = err};
     graph_init(low, g->dims.names, g->dims.nnames);
     dim_take_values(&low->dims, &g->dims);
     const uint32_t *uses = graph_uses(g, &low->arena);
@@ -529,11 +542,11 @@ static int lower_graph(const struct graph *g, bool for_kernel, struct graph *low
 
 int graph_lower(const struct graph *g, struct graph *low, const uint8_t **notes, struct err *err)
 {
-    return lower_graph(g, false, low, notes, err);
+    return lower_graph(g, false, 0, low, notes, err);
 }
 
-int graph_lower_for_kernel(const struct graph *g, struct graph *low, const uint8_t **notes,
-                           struct err *err)
+int graph_lower_for_kernel(const struct graph *g, unsigned keep, struct graph *low,
+                           const uint8_t **notes, struct err *err)
 {
-    return lower_graph(g, true, low, notes, err);
+    return lower_graph(g, true, keep, low, notes, err);
 }

@@ -16,11 +16,20 @@
  * If `notes` is not NULL, *notes has a set of enum lowered_note for each value of `low`, in low's
  * arena. */
 int graph_lower(const struct graph *g, struct graph *low, const uint8_t **notes, struct err *err);
+/* What graph_lower_for_kernel() leaves as it is, because a kernel template may compute it. */
+enum lower_keep {
+    KEEP_HALVES = 1,    /* products of 16-bit matrices */
+    KEEP_ATTENTION = 2, /* attention of 16-bit matrices */
+};
+
 /* For a kernel there are more steps. Attention becomes two products with a softmax between them.
  * Products of 16-bit matrices become products in float32. A gather from a log_softmax(x) becomes a
- * gather from x. */
-int graph_lower_for_kernel(const struct graph *g, struct graph *low, const uint8_t **notes,
-                           struct err *err);
+ * gather from x. `keep` is a set of enum lower_keep. */
+int graph_lower_for_kernel(const struct graph *g, unsigned keep, struct graph *low,
+                           const uint8_t **notes, struct err *err);
+
+/* Is v a sum, or a view or a cast of a sum? */
+bool value_is_sum(const struct value *v);
 
 /* Facts about a lowered value that the model of rounding errors needs. */
 enum lowered_note {

@@ -7,6 +7,7 @@
 #include "base/util.h"
 #include "graph/reference/drawn.h"
 #include "graph/reference/line.h"
+#include "graph/reference/lower.h"
 #include "graph/reference/nest.h"
 #include "graph/reference/reduced.h"
 
@@ -58,14 +59,19 @@ static bool is_heavy(const struct value *v)
            v->op == OP_EMBEDDING_BAG;
 }
 
+static bool is_half(const struct value *v)
+{
+    return v->dtype == DT_F16 || v->dtype == DT_BF16;
+}
+
 bool stores_is_anchor(const struct value *v)
 {
     if (op_row(v->op)->kind == OPK_CONV)
         return true;
-    if (v->op != OP_MATMUL || v->dtype != DT_F32)
+    if (v->op != OP_MATMUL || (v->dtype != DT_F32 && !is_half(v)))
         return false;
     const struct value *a = v->args[0], *b = v->args[1];
-    return a->dtype == DT_F32 && b->dtype == DT_F32 && a->rank > 1 && b->rank > 1 &&
+    return a->dtype == v->dtype && b->dtype == v->dtype && a->rank > 1 && b->rank > 1 &&
            !dim_is(a->shape[a->rank - 2], 1) && !dim_is(b->shape[b->rank - 1], 1);
 }
 
@@ -258,6 +264,13 @@ static bool is_transpose(const struct value *v)
     return dims[v->rank - 2] == (int64_t)v->rank - 1;
 }
 
+static const struct value *without_reshapes(const struct value *v)
+{
+    while (v->op == OP_RESHAPE)
+        v = v->args[0];
+    return v;
+}
+
 /* Returns the value that must be stored so that a template can read operand `a` of the anchor.
  * Templates for convolutions pad their input. Templates for products can read a matrix that is
  * transposed, reshaped or expanded. So the value under these views is stored. */
@@ -305,6 +318,8 @@ static void read_operands(struct planner *p, const struct value *v)
             p->operand[stored_operand(v, a)->id] = true;
         if (p->e->mode.kernel && op_row(v->op)->kind == OPK_RECURRENT && !is_same_number(a))
             p->operand[a->id] = true;
+        if (p->e->mode.kernel && v->op == OP_ATTENTION && k < 3)
+            p->operand[without_reshapes(a)->id] = true;
         int64_t reads = MIN(times * times_read(p, v, k), MANY);
         bool reads_many = p->s->store[v->id].in_parts || makes_few(p, v);
         if (reads_many && p->weight[a->id] >= HEAVY && !is_brief(p, a))
@@ -398,6 +413,16 @@ static void join_parts(struct planner *p, const struct value *v)
         return;
     s[v->id].centre = centre;
     s[centre->args[0]->id].part_with_squares = true;
+}
+
+/* Does a kernel store v in its own dtype, a 16-bit float? It does if PyTorch rounds v to this dtype,
+ * and if a launch stores v element by element, or a template stores it. */
+static bool stores_narrow(const struct planner *p, const struct value *v)
+{
+    const struct emit *e = p->e;
+    bool whole = !op_makes_lines(v->op) || v->op == OP_ATTENTION;
+    return p->s->store[v->id].is_stored && is_half(v) && whole && e->notes &&
+           (e->notes[v->id] & LOWERED_END);
 }
 
 static const struct dim *elements(struct planner *p, const struct value *v)
@@ -497,9 +522,7 @@ static void store_others(struct planner *p, const struct value *v, const struct 
         const struct value *a = reads_same_place(v, k) ? v->args[k] : NULL;
         if (!a || !of[a->id] || of[a->id] == of[v->id])
             continue;
-        while (a->op == OP_RESHAPE)
-            a = a->args[0];
-        p->operand[a->id] = true;
+        p->operand[without_reshapes(a)->id] = true;
     }
 }
 
@@ -699,8 +722,10 @@ void stores_plan(struct stores *s, struct emit *e)
         if (direct && op_makes_lines(v->op) && p.reads[v->id] == 1)
             s->direct[v->id] = o;
     }
-    for (size_t i = 0; e->mode.kernel && i < n; i++)
+    for (size_t i = 0; e->mode.kernel && i < n; i++) {
         join_parts(&p, g->values.items[i]);
+        s->store[i].is_narrow = stores_narrow(&p, g->values.items[i]);
+    }
     add_all_sinks(&p);
     unsigned last = 0;
     vec_each (const struct sink, k, &s->sinks)

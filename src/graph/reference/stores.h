@@ -39,8 +39,9 @@ struct stores {
 /* Sets *s for the graph e->g, and e->store. */
 void stores_plan(struct stores *s, struct emit *e);
 
-/* Is v an anchor, that is, a convolution or a product of float32 matrices? A kernel may compute an
- * anchor with a hand-written template, together with the elementwise work that follows. */
+/* Is v an anchor, that is, a convolution or a product of float32 or 16-bit matrices? A kernel may
+ * compute an anchor with a hand-written template, together with the elementwise work that follows.
+ */
 bool stores_is_anchor(const struct value *v);
 void stores_release(struct stores *s);
 

@@ -21,8 +21,9 @@
 #include "playbook/generate/launch.h"
 
 /* With more than MAX_TOGETHER sinks, a launch would have too many arguments. A graph with more than
- * MAX_ELEMENTWISE_PARTS sinks uses no templates for elementwise work. */
-enum { MAX_TOGETHER = 4, MAX_ELEMENTWISE_PARTS = 16 };
+ * MAX_ELEMENTWISE_PARTS sinks uses no templates for elementwise work, and one with more than
+ * MAX_WHOLES sinks has a template for several launches only at its end. */
+enum { MAX_TOGETHER = 4, MAX_ELEMENTWISE_PARTS = 16, MAX_WHOLES = 64 };
 /* This many threads fill a GPU. So with this many units, each unit has one lane, unless its loop
  * reads contiguous memory. */
 enum { ENOUGH_THREADS = 1 << 18 };
@@ -88,16 +89,26 @@ static struct part part_of(struct writer *w, const struct sink *s,
 static bool asks_template(struct writer *w, const struct part *p)
 {
     return w->templates->write &&
-           (part_has_anchor(p, NULL) || part_is_recurrent(p) ||
+           (part_has_anchor(p, NULL) || part_is_recurrent(p) || part_is_attention(p) ||
             (w->stores.sinks.n <= MAX_ELEMENTWISE_PARTS && part_is_elementwise(p)));
+}
+
+/* Writes the kernel file of a template for the part. Returns the part's task, or NULL if no template
+ * fits. */
+static json_t *write_part(struct writer *w, const struct part *p, struct strbuf *source)
+{
+    json_t *task = part_reads_widened(p) ? NULL : part_task(p);
+    if (!task || w->templates->write(w->templates->ctx, task, source))
+        return task;
+    json_decref(task);
+    return NULL;
 }
 
 static bool part_fits(struct writer *w, const struct part *p, struct strbuf *source)
 {
-    json_t *task = part_task(p);
-    bool fits = w->templates->write(w->templates->ctx, task, source);
+    json_t *task = write_part(w, p, source);
     json_decref(task);
-    return fits;
+    return task != NULL;
 }
 
 /* A launch may do more work than its anchor. If no template fits such a launch, or `join` in
@@ -119,27 +130,30 @@ static bool find_kept(struct writer *w, bool *keep)
     return any;
 }
 
-static struct part part_or_tail(struct writer *w, const struct sink *s)
+static struct part part_or_whole(struct writer *w, const struct sink *s)
 {
     struct part p = part_of(w, s, name_by_slot);
-    if (s == w->tail_sink)
-        p.stores = &w->tail;
+    const struct stores *whole = &w->wholes[s - w->stores.sinks.items];
+    if (whole->store)
+        p.stores = whole;
     return p;
 }
 
 static bool write_template(struct writer *w, const struct sink *s)
 {
     struct strbuf source = STRBUF_INIT(GENERATED_MAX_TEXT), calls = STRBUF_INIT(1 << 16);
-    struct part p = part_or_tail(w, s);
+    struct part p = part_or_whole(w, s);
     int n = -1;
-    if (s == w->tail_sink || asks_template(w, &p)) {
+    if (p.stores != &w->stores || asks_template(w, &p)) {
         part_calls(&p, &calls);
         params_find(&w->params, calls.buf, s, 1);
-        if (part_fits(w, &p, &source))
-            n = part_add(source.buf, arena_printf(&w->arena, "c%u", w->kernels),
+        json_t *task = write_part(w, &p, &source);
+        if (task)
+            n = part_add(source.buf, task, arena_printf(&w->arena, "c%u", w->kernels),
                          w->params.slot_names, w->kernels == 0,
                          &(struct part_texts){&w->out->plan, &w->workspaces, &w->tensormaps,
                                               &w->out->includes, &w->out->templates, &w->codes});
+        json_decref(task);
     }
     if (n > 0) {
         w->kernels += (unsigned)n;
@@ -325,82 +339,145 @@ static void choose_direction(struct writer *w, struct launch *l)
     w->backward = l->backward;
 }
 
-static void mark_below(const struct value *v, bool *marked)
-{
-    if (marked[v->id])
-        return;
-    marked[v->id] = true;
-    for (uint32_t k = 0; k < v->nargs; k++)
-        if (v->args[k])
-            mark_below(v->args[k], marked);
-}
+/* ---- templates for several launches ----------------------------------------------------------- */
 
-/* Marks in `below` the values that launches with anchors compute or need. In w->tail, only these
- * are stored. Returns how many launches compute anchors. */
-static size_t keep_anchors(struct writer *w, bool *below)
-{
-    size_t values = w->g->values.n + 1, n = 0;
-    w->tail = w->stores;
-    w->tail.store = xcalloc(values, sizeof *w->tail.store);
-    memcpy(w->tail.store, w->stores.store, values * sizeof *w->tail.store);
-    vec_each (const struct sink, s, &w->stores.sinks) {
-        struct part p = part_of(w, s, name_by_id);
-        if (s->kind != SINK_VALUE || !part_has_anchor(&p, NULL))
-            continue;
-        mark_below(s->v, below);
-        n++;
-    }
-    for (size_t i = 0; i < w->g->values.n; i++)
-        w->tail.store[i].is_stored &= below[i];
-    return n;
-}
-
-/* Does an anchor need the sink? One launch computes both the sum for a mean and the sum of squared
- * distances from this mean. So if an anchor needs the first sum, it needs this sink. */
-static bool is_before(struct writer *w, const struct sink *s, const bool *below)
-{
-    const struct value *centre = w->stores.store[s->v->id].centre;
-    return below[s->v->id] || (centre && below[centre->args[0]->id]);
-}
-
-static void note_tail(struct writer *w, const struct value *v, size_t reader, bool *seen)
+/* Marks the stored values that the launch of a sink reads, by id. */
+static void mark_reads(struct writer *w, const struct value *v, bool own, bool *seen, bool *reads)
 {
     if (seen[v->id])
         return;
     seen[v->id] = true;
-    if (w->tail.store[v->id].is_stored)
-        params_read(&w->params, v, reader);
-    for (uint32_t k = 0; !w->tail.store[v->id].is_stored && k < v->nargs; k++)
+    if (!own && w->stores.store[v->id].is_stored) {
+        reads[v->id] = true;
+        return;
+    }
+    for (uint32_t k = 0; k < v->nargs; k++)
         if (v->args[k])
-            note_tail(w, v->args[k], reader, seen);
+            mark_reads(w, v->args[k], false, seen, reads);
 }
 
-/* The tail of a graph with one output is the work after its anchors, such as a norm. A template for
- * the whole tail is better than generated kernels, which read the anchor's result again for each
- * reduction. */
-static void find_tail(struct writer *w)
+/* Returns reads[i * values + id]: does sink i read the stored value with this id? The caller frees
+ * it. */
+static bool *find_reads(struct writer *w)
+{
+    size_t values = w->g->values.n + 1;
+    bool *reads = xcalloc(values * (w->stores.sinks.n + 1), sizeof *reads);
+    bool *seen = xcalloc(values, sizeof *seen);
+    for (size_t i = 0; i < w->stores.sinks.n; i++) {
+        const struct sink *s = &w->stores.sinks.items[i];
+        memset(seen, 0, values);
+        mark_reads(w, s->v, s->kind != SINK_OUTPUT, seen, reads + i * values);
+    }
+    free(seen);
+    return reads;
+}
+
+/* Is stored value v read, and only by sink `last` and by launches that compute values in `inside`? */
+static bool serves_only(struct writer *w, const struct value *v, size_t last, const bool *inside,
+                        const bool *reads)
+{
+    size_t values = w->g->values.n + 1;
+    bool read = false;
+    for (size_t i = 0; i < w->stores.sinks.n; i++) {
+        const struct sink *s = &w->stores.sinks.items[i];
+        if (s->v == v || !reads[i * values + v->id])
+            continue;
+        read = true;
+        if (i != last && (s->kind == SINK_OUTPUT || !inside[s->v->id]))
+            return false;
+    }
+    return read;
+}
+
+/* Marks in `inside` the stored values that serve only sink `last`, and that no template for an
+ * anchor computes. Returns false if one of their launches also computes another value. */
+static bool find_inside(struct writer *w, size_t last, const bool *reads, bool *inside)
 {
     const struct sink_vec *v = &w->stores.sinks;
-    const struct sink *last = v->n ? &v->items[v->n - 1] : NULL;
-    if (!w->templates->write || !w->cuts->tail || !last || last->kind != SINK_OUTPUT ||
-        w->g->outputs.n != 1)
-        return;
-    struct strbuf source = STRBUF_INIT(GENERATED_MAX_TEXT);
-    bool *below = xcalloc(w->g->values.n + 1, sizeof *below);
-    bool *seen = xcalloc(w->g->values.n + 1, sizeof *seen);
-    size_t anchors = keep_anchors(w, below);
-    struct part p = part_of(w, last, name_by_id);
-    p.stores = &w->tail;
-    if (anchors && part_is_tail(&p) && part_fits(w, &p, &source)) {
-        w->tail_sink = last;
-        w->out->has_tail = true;
-        note_tail(w, last->v, v->n - 1, seen);
-        for (size_t i = 0; i + 1 < v->n; i++)
-            w->done[i] = !is_before(w, &v->items[i], below);
+    for (size_t i = last; i-- > 0;) {
+        const struct sink *s = &v->items[i];
+        struct part p = part_of(w, s, name_by_id);
+        if (s->kind == SINK_VALUE && !w->done[i] && !part_computes_anchor(&p, false))
+            inside[s->v->id] = serves_only(w, s->v, last, inside, reads);
     }
-    free(below);
+    for (size_t i = 0; i < last; i++) {
+        const struct value *centre = w->stores.store[v->items[i].v->id].centre;
+        if (centre && inside[v->items[i].v->id] && !inside[centre->args[0]->id])
+            return false;
+    }
+    return true;
+}
+
+static void note_whole(struct writer *w, const struct value *v, size_t reader, bool own, bool *seen)
+{
+    bool stored = !own && w->wholes[reader].store[v->id].is_stored;
+    if (seen[v->id])
+        return;
+    seen[v->id] = true;
+    if (stored)
+        params_read(&w->params, v, reader);
+    for (uint32_t k = 0; !stored && k < v->nargs; k++)
+        if (v->args[k])
+            note_whole(w, v->args[k], reader, false, seen);
+}
+
+/* If one template computes sink `last` and all stored values that serve only this sink, the
+ * template replaces all their launches. For example, a norm needs a sum that nothing else reads.
+ * Generated kernels would read the rows again for each sum. */
+static void try_whole(struct writer *w, size_t last, const bool *reads)
+{
+    const struct sink_vec *v = &w->stores.sinks;
+    const struct sink *s = &v->items[last];
+    struct strbuf source = STRBUF_INIT(GENERATED_MAX_TEXT);
+    size_t values = w->g->values.n + 1;
+    bool *inside = xcalloc(values, sizeof *inside);
+    bool *seen = xcalloc(values, sizeof *seen);
+    struct stores whole = w->stores;
+    whole.store = xcalloc(values, sizeof *whole.store);
+    memcpy(whole.store, w->stores.store, values * sizeof *whole.store);
+    bool fits = find_inside(w, last, reads, inside);
+    for (size_t i = 0; i < w->g->values.n; i++)
+        whole.store[i].is_stored &= !inside[i];
+    struct part p = part_of(w, s, name_by_id);
+    p.stores = &whole;
+    if (fits && part_is_whole(&p) && part_fits(w, &p, &source)) {
+        w->out->has_whole = true;
+        w->wholes[last] = whole;
+        whole.store = NULL;
+        note_whole(w, s->v, last, s->kind != SINK_OUTPUT, seen);
+        for (size_t i = 0; i < last; i++)
+            w->done[i] |= inside[v->items[i].v->id];
+    }
+    free(whole.store);
+    free(inside);
     free(seen);
     strbuf_release(&source);
+}
+
+static void find_wholes(struct writer *w)
+{
+    size_t n = w->stores.sinks.n;
+    if (!w->templates->write || !w->cuts->whole)
+        return;
+    bool *reads = find_reads(w);
+    for (size_t i = n; i-- > 0;) {
+        const struct sink *s = &w->stores.sinks.items[i];
+        bool ends = s->kind == SINK_VALUE || s->kind == SINK_OUTPUT;
+        if (ends && !w->done[i] && (n <= MAX_WHOLES || i + 1 == n))
+            try_whole(w, i, reads);
+    }
+    free(reads);
+}
+
+/* ---- all launches ----------------------------------------------------------------------------- */
+
+/* Returns what must not be kept (enum lower_keep), because no template computes sink `s`. */
+static unsigned unserved(struct writer *w, const struct sink *s)
+{
+    struct part p = part_of(w, s, name_by_id);
+    if (part_is_attention(&p))
+        return w->keep & KEEP_ATTENTION;
+    return part_computes_anchor(&p, true) ? w->keep & KEEP_HALVES : 0;
 }
 
 static int write_launches(struct writer *w)
@@ -409,6 +486,9 @@ static int write_launches(struct writer *w)
     for (size_t i = 0; i < v->n; i++) {
         if (w->done[i] || write_template(w, &v->items[i]))
             continue;
+        w->unserved = unserved(w, &v->items[i]);
+        if (w->unserved)
+            return 0;
         struct launch l = launch_of(w, i);
         choose_direction(w, &l);
         if (launch_write(w, &l) < 0)
@@ -436,7 +516,8 @@ static int write_all(struct writer *w)
     params_init(&w->params, w->g, &w->emit, &w->stores, &w->arena);
     params_macros(&w->params, &w->out->kernels);
     w->done = xcalloc(w->stores.sinks.n + 1, sizeof *w->done);
-    find_tail(w);
+    w->wholes = xcalloc(w->stores.sinks.n + 1, sizeof *w->wholes);
+    find_wholes(w);
     strbuf_adds(plan, "{ \"launches\": [");
     int rc = write_launches(w);
     strbuf_adds(plan, " ]");
@@ -447,15 +528,20 @@ static int write_all(struct writer *w)
     strbuf_adds(plan, " }");
     params_includes(&w->params, &w->out->includes, &w->out->overloads);
     params_release(&w->params);
+    for (size_t i = 0; i < w->stores.sinks.n; i++)
+        free(w->wholes[i].store);
+    free(w->wholes);
     stores_release(&w->stores);
-    free(w->tail.store);
     free(w->done);
     free(keep);
     return rc;
 }
 
-int generate(const struct graph *g, const struct generate_templates *t,
-             const struct generate_cuts *cuts, struct generated *out, struct err *err)
+/* Does the work of generate(), and keeps the operations in the set `keep`. Sets *without to those
+ * for which there is no template; then the result is not complete. */
+static int generate_with(const struct graph *g, const struct generate_templates *t,
+                         const struct generate_cuts *cuts, unsigned keep, unsigned *without,
+                         struct generated *out, struct err *err)
 {
     struct graph low;
     struct writer w = {.out = out,
@@ -465,13 +551,14 @@ int generate(const struct graph *g, const struct generate_templates *t,
                        .arena = ARENA_INIT,
                        .templates = t,
                        .cuts = cuts,
+                       .keep = keep,
                        .workspaces = STRBUF_INIT(1 << 18),
                        .tensormaps = STRBUF_INIT(1 << 18),
                        .err = err};
     w.emit.mode = (struct reference_mode){.kind = REFERENCE_MAGNITUDE, .kernel = true};
     w.emit.g = &low;
     w.emit.repeat = cuts->repeat;
-    int rc = graph_lower_for_kernel(g, &low, &w.emit.notes, err);
+    int rc = graph_lower_for_kernel(g, keep, &low, &w.emit.notes, err);
     if (rc == 0)
         rc = write_all(&w);
     if (rc == 0 && (out->plan.truncated || out->templates.truncated || out->kernels.truncated))
@@ -483,17 +570,33 @@ int generate(const struct graph *g, const struct generate_templates *t,
     strbuf_release(&w.tensormaps);
     part_codes_release(&w.codes);
     arena_release(&w.arena);
+    *without = w.unserved;
     return rc;
 }
 
-size_t generate_stored(const struct graph *g, int64_t repeat)
+int generate(const struct graph *g, const struct generate_templates *t,
+             const struct generate_cuts *cuts, struct generated *out, struct err *err)
+{
+    unsigned without = 0;
+    int rc;
+    out->keep = t->write ? KEEP_HALVES | KEEP_ATTENTION : 0;
+    while ((rc = generate_with(g, t, cuts, out->keep, &without, out, err)) == 0 && without) {
+        unsigned keep = out->keep & ~without;
+        generated_release(out);
+        *out = (struct generated)GENERATED_INIT;
+        out->keep = keep;
+    }
+    return rc;
+}
+
+size_t generate_stored(const struct graph *g, unsigned keep, int64_t repeat)
 {
     struct graph low;
     struct stores stores = {0};
     struct emit e = {.mode = {.kind = REFERENCE_MAGNITUDE, .kernel = true}, .repeat = repeat};
     size_t n = 0;
     e.g = &low;
-    if (graph_lower_for_kernel(g, &low, &e.notes, NULL) == 0) {
+    if (graph_lower_for_kernel(g, keep, &low, &e.notes, NULL) == 0) {
         stores_plan(&stores, &e);
         n = stores.sinks.n;
         stores_release(&stores);

@@ -39,18 +39,19 @@ struct generated {
     struct strbuf templates;           /* kernels of templates */
     struct strbuf kernels;             /* generated kernels */
     bool joins;                        /* an anchor and other work share a launch of a template */
-    bool has_tail;                     /* a template does all work after the anchors */
+    bool has_whole;                    /* a template replaces several launches */
+    unsigned keep;                     /* a set of enum lower_keep (graph/reference/lower.h) */
 };
 #define GENERATED_INIT                                                                     \
     {                                                                                      \
         STRBUF_INIT(GENERATED_MAX_TEXT), STRBUF_INIT(4096), STRBUF_INIT(4096),             \
-            STRBUF_INIT(GENERATED_MAX_TEXT), STRBUF_INIT(GENERATED_MAX_TEXT), false, false \
+            STRBUF_INIT(GENERATED_MAX_TEXT), STRBUF_INIT(GENERATED_MAX_TEXT), false, false, 0 \
     }
 
 /* Where a graph is cut into launches (docs/playbooks.md). */
 struct generate_cuts {
     bool join; /* an anchor's launch also does the elementwise work on its result */
-    bool tail; /* one template may do all work after the anchors */
+    bool whole; /* one template may do a norm, a softmax or the like with the work around it */
     /* Each read of a value that is not stored computes the element again. If all reads of one
      * element together would take more operations than this, the value is stored. */
     int64_t repeat;
@@ -66,9 +67,9 @@ struct generate_templates {
 
 int generate(const struct graph *g, const struct generate_templates *t,
              const struct generate_cuts *cuts, struct generated *out, struct err *err);
-/* Returns how many sinks (graph/reference/stores.h) the graph has with this generate_cuts.repeat.
- */
-size_t generate_stored(const struct graph *g, int64_t repeat);
+/* Returns how many sinks (graph/reference/stores.h) the graph has with this generated.keep and
+ * generate_cuts.repeat. */
+size_t generate_stored(const struct graph *g, unsigned keep, int64_t repeat);
 void generated_release(struct generated *x);
 
 #endif

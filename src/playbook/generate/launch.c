@@ -69,7 +69,7 @@ static void write_sink(struct emit *e, const struct sink *s)
         unit_do(&e->u, "%sOUT(%s, unit, %s)", e->guard, s->output->name, emit_value(e, s->v, &p).v);
         break;
     case SINK_VALUE:
-        unit_do(&e->u, "%sVAL%u(unit) = %s", e->guard, s->v->id, emit_computed(e, s->v, &p).v);
+        emit_kept(e, s->v, emit_computed(e, s->v, &p).v);
         break;
     case SINK_PART:
         emit_part(e, s->v, is_index, false);
@@ -80,10 +80,9 @@ static void write_sink(struct emit *e, const struct sink *s)
     }
 }
 
-static int64_t bytes_of_sink(const struct sink *s)
+static int64_t bytes_of_sink(const struct emit *e, const struct sink *s)
 {
-    return s->kind == SINK_OUTPUT ? (int64_t)dtype_bytes(s->output->dtype)
-                                  : kernel_bytes(s->v->dtype);
+    return s->kind == SINK_OUTPUT ? (int64_t)dtype_bytes(s->output->dtype) : kernel_bytes(e, s->v);
 }
 
 /* Writes statements that compute a vector of the sink's elements: those of the units from `unit`
@@ -94,7 +93,7 @@ static void write_vector(struct writer *w, const struct sink *s)
     struct unit_text *u = &e->u;
     bool output = s->kind == SINK_OUTPUT;
     int64_t n = u->vector->n;
-    int64_t bytes = bytes_of_sink(s), width = MIN(n, VECTOR_BYTES / bytes);
+    int64_t bytes = bytes_of_sink(e, s), width = MIN(n, VECTOR_BYTES / bytes);
     struct place p[VECTOR_MAX];
     const char *text[VECTOR_MAX];
     u->real = kernel_type(s->v);
@@ -134,22 +133,26 @@ static void write_riding(struct emit *e, const struct sink *s, const struct valu
     } else {
         text = emit_computed(e, s->v, &p).v;
     }
-    unit_do(&e->u, "%sVAL%u(unit) = %s", e->guard, s->v->id, text);
+    emit_kept(e, s->v, text);
     e->known[0].v = s->v;
     e->known[0].text = text;
     if (e->known[1].v && s[1].v == loop)
-        unit_do(&e->u, "%sVAL%u(unit) = %s", e->guard, loop->id, e->known[1].text);
+        emit_kept(e, loop, e->known[1].text);
     else
         write_sink(e, s + 1);
     e->known[0].v = e->known[1].v = NULL;
 }
 
-static bool stores_only_halves(const struct launch *l)
+static bool stores_only_halves(const struct emit *e, const struct launch *l)
 {
-    for (size_t i = 0; i < l->n; i++)
-        if (l->sinks[i].kind != SINK_OUTPUT || !dtype_is_float(l->sinks[i].output->dtype) ||
-            dtype_bytes(l->sinks[i].output->dtype) != 2)
+    for (size_t i = 0; i < l->n; i++) {
+        const struct sink *s = &l->sinks[i];
+        bool half = s->kind == SINK_OUTPUT ? dtype_is_float(s->output->dtype) &&
+                                                 dtype_bytes(s->output->dtype) == 2
+                                           : e->store[s->v->id].is_narrow;
+        if (!half)
             return false;
+    }
     return true;
 }
 
@@ -163,7 +166,7 @@ static void write_body(struct writer *w, const struct launch *l, struct vector *
     e->u.joins = true;
     e->u.vector = x;
     e->in_lanes = l->map == MAP_LANES;
-    e->mode.rough = stores_only_halves(l);
+    e->mode.rough = stores_only_halves(e, l);
     e->guard = e->in_lanes ? "if (writes) " : "";
     const struct value *loop;
     if (l->rides && launch_loop(w, &l->sinks[1], &loop))
@@ -190,7 +193,7 @@ static void find_narrowest(struct writer *w, const struct value *v, bool own, bo
         return;
     seen[v->id] = true;
     if (!own && w->stores.store[v->id].is_stored)
-        n = kernel_bytes(v->dtype);
+        n = kernel_bytes(&w->emit, v);
     else if (v->op == OP_INPUT)
         n = (int64_t)dtype_bytes(v->dtype);
     else
@@ -206,7 +209,7 @@ static int64_t vector_length(struct writer *w, const struct launch *l)
     bool *seen = xcalloc(w->g->values.n + 1, sizeof *seen);
     for (size_t i = 0; i < l->n; i++) {
         const struct sink *s = &l->sinks[i];
-        int64_t out = bytes_of_sink(s);
+        int64_t out = bytes_of_sink(&w->emit, s);
         if (l->map == MAP_THREADS && out > 1)
             bytes = MIN(bytes, out);
         find_narrowest(w, s->v, s->kind != SINK_OUTPUT, seen, &bytes);

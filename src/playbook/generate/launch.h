@@ -33,13 +33,15 @@ struct writer {
     struct arena arena;
     unsigned kernels;
     bool *done;                   /* per sink: it needs no launch of its own any more */
-    struct stores tail;           /* `stores` without the values of the tail */
-    const struct sink *tail_sink; /* NULL if no template computes the whole tail */
+    /* Per sink: if one template computes it and the values that only it needs, `stores` without
+     * these values. Else `store` is NULL. */
+    struct stores *wholes;
     const struct generate_templates *templates;
     const struct generate_cuts *cuts;
     struct strbuf workspaces, tensormaps;
     struct part_code_vec codes;
     bool backward; /* launch.backward of the last generated launch */
+    unsigned keep, unserved; /* of generated.keep: what is kept; what no template computes */
     struct err *err;
 };
 

@@ -110,8 +110,9 @@ static const char *element_in_cuda(enum dtype t)
     return names[t];
 }
 
-/* Floats narrower than 32 bits are stored as float, so that they are not rounded. */
-static const char *stored_type(const struct value *v, enum value_array array)
+/* Other floats narrower than 32 bits are stored as float, so that they are not rounded. */
+static const char *stored_type(const struct params *p, const struct value *v,
+                               enum value_array array)
 {
     bool is_index = v->op == OP_ARGMAX || v->op == OP_ARGMIN;
     if (array == ARRAY_PART)
@@ -120,6 +121,8 @@ static const char *stored_type(const struct value *v, enum value_array array)
         return "double";
     if (v->dtype == DT_BOOL)
         return "unsigned char";
+    if (p->stores->store[v->id].is_narrow)
+        return element_in_cuda(v->dtype);
     return dtype_is_float(v->dtype) && v->dtype != DT_F64 ? "float" : element_in_cuda(v->dtype);
 }
 
@@ -130,7 +133,7 @@ static int64_t type_bytes(const char *type)
         int64_t bytes;
     } sizes[] = {{"double", 8}, {"long long", 8},     {"unsigned long long", 8},
                  {"float", 4},  {"int", 4},           {"unsigned", 4},
-                 {"short", 2},  {"unsigned short", 2}};
+                 {"short", 2},  {"unsigned short", 2}, {"__half", 2}, {"__nv_bfloat16", 2}};
     for (size_t i = 0; i < ARRAY_LEN(sizes); i++)
         if (str_eq(sizes[i].name, type))
             return sizes[i].bytes;
@@ -178,7 +181,7 @@ static void add_value(struct params *p, enum value_array array, uint32_t id, boo
     const struct value *v = p->g->values.items[id];
     struct param x = {.kind = PARAM_VALUE,
                       .name = arena_printf(p->arena, "%s%u", array_names[array], id),
-                      .type = stored_type(v, array),
+                      .type = stored_type(p, v, array),
                       .elems = elements(p, v, array),
                       .writes = writes};
     int32_t *slot = &p->slot_of[ARRAYS * id + array];
@@ -388,6 +391,8 @@ static bool has_type(const struct params *p, enum dtype a, enum dtype b)
         found |= p->g->inputs.items[i]->dtype == a || p->g->inputs.items[i]->dtype == b;
     vec_each (const struct graph_output, o, &p->g->outputs)
         found |= o->dtype == a || o->dtype == b;
+    for (size_t i = 0; i < p->g->values.n; i++)
+        found |= p->stores->store[i].is_narrow && p->g->values.items[i]->dtype == a;
     return found;
 }
 

@@ -9,6 +9,7 @@
 #include "base/util.h"
 #include "graph/json.h"
 #include "graph/print.h"
+#include "graph/reference/lower.h"
 #include "plan/plan.h"
 #include "source/token.h"
 
@@ -76,6 +77,24 @@ bool part_has_anchor(const struct part *p, bool *keep)
     return c.n && (c.only || keep);
 }
 
+struct computed_anchor {
+    bool half, found;
+};
+
+static void find_anchor(struct walk *w, const struct value *v, bool computed)
+{
+    struct computed_anchor *a = w->ctx;
+    bool half = v->op == OP_MATMUL && dtype_bytes(v->dtype) == 2;
+    a->found |= computed && stores_is_anchor(v) && (half || !a->half);
+}
+
+bool part_computes_anchor(const struct part *p, bool half)
+{
+    struct computed_anchor a = {.half = half};
+    walk_part(p, find_anchor, &a);
+    return a.found;
+}
+
 bool part_is_recurrent(const struct part *p)
 {
     const struct value *v = p->sink->v;
@@ -83,25 +102,46 @@ bool part_is_recurrent(const struct part *p)
            v->dtype == DT_F32;
 }
 
+bool part_is_attention(const struct part *p)
+{
+    return p->sink->kind == SINK_LINES && p->sink->v->op == OP_ATTENTION;
+}
+
 static bool is_narrow(const struct value *v)
 {
     return dtype_is_float(v->dtype) && dtype_bytes(v->dtype) < 4;
 }
 
-/* Sets *other if v needs a loop, or if v is a float narrower than 32 bits that is neither an input
- * nor the part's result. A template for elementwise work would round such a float; a generated
- * kernel keeps it in 32 bits. */
+/* Is v a stored value that has fewer than 32 bits in PyTorch, but not in memory? */
+static bool is_widened(const struct part *p, const struct value *v)
+{
+    const struct store *s = &p->stores->store[v->id];
+    return is_narrow(v) && s->is_stored && !s->is_narrow;
+}
+
+static void find_widened(struct walk *w, const struct value *v, bool computed)
+{
+    bool *found = w->ctx;
+    *found |= is_widened(w->p, v) && (!computed || v == w->p->sink->v);
+}
+
+bool part_reads_widened(const struct part *p)
+{
+    bool found = false;
+    walk_part(p, find_widened, &found);
+    return found;
+}
+
 static void find_other_work(struct walk *w, const struct value *v, bool computed)
 {
     bool *other = w->ctx;
     bool view = v->op == OP_RESHAPE || v->op == OP_EXPAND;
     *other |= computed && !view && op_row(v->op)->kind != OPK_ELEMENTWISE;
-    *other |= is_narrow(v) && v->op != OP_INPUT && (!computed || v != w->p->sink->v);
 }
 
 bool part_is_elementwise(const struct part *p)
 {
-    bool other = p->sink->kind == SINK_VALUE && is_narrow(p->sink->v);
+    bool other = false;
     uint32_t axes = 0;
     if (p->sink->kind != SINK_VALUE && p->sink->kind != SINK_OUTPUT)
         return false;
@@ -111,24 +151,23 @@ bool part_is_elementwise(const struct part *p)
     return !other && axes > 1;
 }
 
-struct tail {
-    bool loops, other;
+struct loops {
+    bool any, anchor;
 };
 
-static void look_at_tail(struct walk *w, const struct value *v, bool computed)
+static void find_loops(struct walk *w, const struct value *v, bool computed)
 {
-    struct tail *t = w->ctx;
+    struct loops *t = w->ctx;
     enum op_kind kind = op_row(v->op)->kind;
-    t->loops |= computed && kind != OPK_ELEMENTWISE && kind != OPK_VIEW;
-    t->other |= computed && stores_is_anchor(v);
-    t->other |= is_narrow(v) && v->op != OP_INPUT && (!computed || v != w->p->sink->v);
+    t->any |= computed && kind != OPK_ELEMENTWISE && kind != OPK_VIEW;
+    t->anchor |= computed && stores_is_anchor(v);
 }
 
-bool part_is_tail(const struct part *p)
+bool part_is_whole(const struct part *p)
 {
-    struct tail t = {0};
-    walk_part(p, look_at_tail, &t);
-    return p->sink->kind == SINK_OUTPUT && t.loops && !t.other;
+    struct loops t = {0};
+    walk_part(p, find_loops, &t);
+    return t.any && !t.anchor;
 }
 
 static void list_call(struct walk *w, const struct value *v, bool computed)
@@ -191,19 +230,11 @@ struct task_walk {
     bool multiplies_sums; /* an operand of the part's anchor is a sum */
 };
 
-static bool is_sum(const struct value *v)
-{
-    bool found = v->op == OP_SUM;
-    for (uint32_t k = 0; !found && k < v->nargs && op_row(v->op)->kind == OPK_VIEW; k++)
-        found = v->args[k] && is_sum(v->args[k]);
-    return found;
-}
-
 static void add_value(struct walk *w, const struct value *v, bool computed)
 {
     struct task_walk *t = w->ctx;
     for (uint32_t k = 0; computed && stores_is_anchor(v) && k < 2; k++)
-        t->multiplies_sums |= is_sum(v->args[k]);
+        t->multiplies_sums |= value_is_sum(v->args[k]);
     if (v->op == OP_INPUT) {
         add_tensor(&t->b, v->name, input_json(t->graph, v->name), false);
     } else if (!computed) {
@@ -340,9 +371,22 @@ static void add_entries(const json_t *entries, const char *prefix, struct strbuf
     }
 }
 
-/* Gives each tensor map of a stored value the dtype float32, because the value's workspace has no
+static const json_t *dtype_of(const json_t *task, const char *tensor)
+{
+    size_t i;
+    json_t *t;
+    json_array_foreach(json_object_get(task, "tensors"), i, t)
+    {
+        if (str_eq(json_string_value(json_object_get(t, "name")), tensor))
+            return json_object_get(t, "dtype");
+    }
+    return NULL;
+}
+
+/* Gives each tensor map of a stored value the value's dtype, because the value's workspace has no
  * dtype. In maps of the template's own workspaces, puts `prefix` before the workspace's name. */
-static void mend_maps(json_t *maps, const json_t *workspaces, const char *slots, const char *prefix)
+static void mend_maps(json_t *maps, const json_t *workspaces, const json_t *task, const char *slots,
+                      const char *prefix)
 {
     const char *name;
     json_t *m;
@@ -352,7 +396,7 @@ static void mend_maps(json_t *maps, const json_t *workspaces, const char *slots,
         if (tensor && json_object_get(workspaces, tensor))
             json_object_set_new(m, "tensor", json_sprintf("%s_%s", prefix, tensor));
         else if (tensor && str_starts(tensor, slots) && !json_object_get(m, "dtype"))
-            json_object_set_new(m, "dtype", json_string("float32"));
+            json_object_set(m, "dtype", (json_t *)dtype_of(task, tensor));
     }
 }
 
@@ -443,8 +487,8 @@ static const char *add_space(const char *code, const char *prefix, const struct 
     return prefix;
 }
 
-int part_add(const char *source, const char *prefix, const char *slots, bool first,
-             const struct part_texts *out)
+int part_add(const char *source, const json_t *task, const char *prefix, const char *slots,
+             bool first, const struct part_texts *out)
 {
     const char *plan_at, *end;
     if (!plan_find(source, &plan_at, &end))
@@ -459,8 +503,8 @@ int part_add(const char *source, const char *prefix, const char *slots, bool fir
     int n = (int)i;
     if (usable) {
         const char *space = add_space(end + 2, prefix, out);
-        mend_maps(json_object_get(plan, "tensormaps"), json_object_get(plan, "workspace"), slots,
-                  prefix);
+        mend_maps(json_object_get(plan, "tensormaps"), json_object_get(plan, "workspace"), task,
+                  slots, prefix);
         add_launches(plan, prefix, space, first, out->plan);
         add_entries(json_object_get(plan, "workspace"), prefix, out->workspaces);
         add_entries(json_object_get(plan, "tensormaps"), prefix, out->tensormaps);
