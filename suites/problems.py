@@ -169,15 +169,12 @@ def mlp_gated(x, gate, up, down):
 
 def decoder_block(x, cos, sin, norm1, qkv, out, norm2, gate, up, down):
     """A layer of a language model: attention with a rotary embedding, and a gated MLP, each after an RMS norm."""
-    batch, length, width = x.shape
-    size = 2 * cos.shape[-1]
-
     def turned(t):
         a, b = t.chunk(2, dim=-1)
         return torch.cat((a * cos - b * sin, b * cos + a * sin), dim=-1)
 
-    h = F.linear(F.rms_norm(x, (width,), norm1, 1e-6), qkv)
-    q, k, v = h.view(batch, length, 3, width // size, size).permute(2, 0, 3, 1, 4).unbind(0)
+    h = F.linear(F.rms_norm(x, norm1.shape, norm1, 1e-6), qkv.flatten(0, 2))
+    q, k, v = h.unflatten(-1, qkv.shape[:3]).permute(2, 0, 3, 1, 4).unbind(0)
     y = F.scaled_dot_product_attention(turned(q), turned(k), v, is_causal=True)
-    x = x + F.linear(y.transpose(1, 2).reshape(batch, length, width), out)
-    return x + mlp_gated(F.rms_norm(x, (width,), norm2, 1e-6), gate, up, down)
+    x = x + F.linear(y.transpose(1, 2).flatten(2), out.flatten(1))
+    return x + mlp_gated(F.rms_norm(x, norm2.shape, norm2, 1e-6), gate, up, down)
