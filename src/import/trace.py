@@ -643,6 +643,27 @@ def find_target(source: Source, name: str, declared: dict[str, str]) -> Target:
     return Target(name, is_module, is_class, construction, make, arguments, params)
 
 
+def declared_size(tensor: str, text: str, values: dict[str, Any]) -> Any:
+    """The size that an --input gives: a number, a name, or an expression of both such as 2*D."""
+    operators = {ast.Add: lambda a, b: a + b, ast.Sub: lambda a, b: a - b, ast.Mult: lambda a, b: a * b,
+                 ast.Div: lambda a, b: a // b, ast.FloorDiv: lambda a, b: a // b}  # fmt: skip
+
+    def value(e: ast.expr) -> Any:
+        if isinstance(e, ast.Constant) and type(e.value) is int:
+            return e.value
+        if isinstance(e, ast.Name):
+            return values[e.id]
+        if isinstance(e, ast.BinOp) and type(e.op) in operators:
+            return operators[type(e.op)](value(e.left), value(e.right))
+        raise ValueError
+
+    try:
+        return value(ast.parse(text, mode="eval").body)
+    except (ValueError, SyntaxError, KeyError, ZeroDivisionError, RecursionError, MemoryError):
+        raise Refused(f"--input {tensor}: '{text}' is no size; write a number, a name such as B, or an "
+                      "expression of these with + - * /") from None  # fmt: skip
+
+
 def declared_inputs(declared: dict[str, str], params: list[str], ns: dict[str, Any]) -> list[Any]:
     """Tensors for --input x=float16[B,128], plain values for --input n=3. The values of names such
     as B are in ns['__hone_values__']."""
@@ -657,9 +678,7 @@ def declared_inputs(declared: dict[str, str], params: list[str], ns: dict[str, A
         dtype = NAMED_DTYPES.get(m[1])
         if dtype is None:
             raise Refused(f"--input {name}: '{m[1]}' is no dtype; known: {', '.join(NAMED_DTYPES)}")
-        sizes = [
-            int(d) if d.isdigit() else ns["__hone_values__"][d] for d in m[2].split(",") if d
-        ]
+        sizes = [declared_size(name, d, ns["__hone_values__"]) for d in m[2].split(",") if d]
         if dtype.is_floating_point:
             made.append(torch.randn(sizes, dtype=dtype))
         else:
