@@ -665,13 +665,13 @@ def declared_size(tensor: str, text: str, values: dict[str, Any]) -> Any:
 
 
 def declared_inputs(declared: dict[str, str], params: list[str], ns: dict[str, Any]) -> list[Any]:
-    """Tensors for --input x=float16[B,128], plain values for --input n=3. The values of names such
-    as B are in ns['__hone_values__']."""
+    """Tensors for --input x=float16[B,128], plain values for --input n=3. In w=float16[B,128]*0.02,
+    0.02 is the standard deviation. The values of names such as B are in ns['__hone_values__']."""
     made = []
     for name in params:
         if name not in declared:
             break
-        m = re.fullmatch(r"(\w+)\[([^\]]*)\]", declared[name].replace(" ", ""))
+        m = re.fullmatch(r"(\w+)\[([^\]]*)\](?:\*(\d*\.?\d+(?:e-?\d+)?))?", declared[name].replace(" ", ""))
         if not m:
             made.append(ast.literal_eval(declared[name]))
             continue
@@ -680,7 +680,9 @@ def declared_inputs(declared: dict[str, str], params: list[str], ns: dict[str, A
             raise Refused(f"--input {name}: '{m[1]}' is no dtype; known: {', '.join(NAMED_DTYPES)}")
         sizes = [declared_size(name, d, ns["__hone_values__"]) for d in m[2].split(",") if d]
         if dtype.is_floating_point:
-            made.append(torch.randn(sizes, dtype=dtype))
+            made.append(torch.empty(sizes, dtype=dtype).normal_(0.0, float(m[3] or 1)))
+        elif m[3]:
+            raise Refused(f"--input {name}: only floats can have a standard deviation (*{m[3]})")
         else:
             made.append(torch.randint(0, 2, sizes, dtype=dtype))
     unknown = [n for n in declared if n not in params]
