@@ -12,6 +12,7 @@
 #include "compile/compile_service.h"
 #include "compile/diag.h"
 #include "compile/sass.h"
+#include "eval/bundle_files.h"
 #include "plan/plan.h"
 #include "sys/file.h"
 #include "sys/gpu_probe.h"
@@ -213,6 +214,18 @@ static struct plan *read_plan(const struct strbuf *src)
     return plan;
 }
 
+/* Returns the kernels that the plan launches, if one of them is an instance of a template or is in
+ * a namespace: the compiler must be told of these. Else returns NULL. */
+static const char **named_kernels(const struct plan *plan, size_t *n, struct arena *mem)
+{
+    const char **kernels = plan ? kernels_of_plan(plan, n, mem) : NULL;
+    for (size_t i = 0; i < *n; i++)
+        if (strpbrk(kernels[i], "<:"))
+            return kernels;
+    *n = 0;
+    return NULL;
+}
+
 static int run(int argc, const char **argv)
 {
     /* The compile service is this program with other arguments (compile/compile_service.h). */
@@ -272,6 +285,7 @@ static int run(int argc, const char **argv)
     struct compiler *c = NULL;
     struct compiled out = {0};
     struct plan *plan = NULL;
+    struct arena mem = ARENA_INIT;
     int rc;
     const char *base = strrchr(argv[0], '/');
     if (cmd_read_source(argv[0], &src, &err) < 0 || compiler_open(&c, &cfg, &err) < 0) {
@@ -279,8 +293,12 @@ static int run(int argc, const char **argv)
         goto out;
     }
     plan = read_plan(&src);
+    size_t nkernels = 0;
+    const char **kernels = named_kernels(plan, &nkernels, &mem);
     struct compile_request rq = {.source = src.buf,
                                  .len = src.len,
+                                 .kernels = kernels,
+                                 .nkernels = nkernels,
                                  .options = plan ? plan_compile_options(plan) : NULL,
                                  .name = base ? base + 1 : argv[0],
                                  .arch = arch ? arch : device_arch(own_arch)};
@@ -292,6 +310,7 @@ out:
     compiled_release(&out);
     compiler_close(c);
     plan_free(plan);
+    arena_release(&mem);
     strbuf_release(&src);
     return rc;
 }
