@@ -19,7 +19,7 @@
 #include "playbook/match/functions.h"
 #include "playbook/match/match.h"
 
-enum { MAX_PASSES = 8 };
+enum { MAX_PASSES = 8, MAX_FIXED = 16 };
 
 struct chain {
     struct match *x;
@@ -31,6 +31,12 @@ struct chain {
     bool full[PB_MAX_TENSORS];       /* inputs with the shape of another space than the output */
     bool broadcasts[PB_MAX_TENSORS]; /* inputs that broadcast to the output's shape */
     uint64_t summed;                 /* a bit for each input that a pass reads */
+    /* Values that are the same for all elements of a row, such as a mean. The kernel computes them
+     * once, in variables u0, u1, ... */
+    const struct value *fixed[MAX_FIXED];
+    size_t nfixed;
+    const struct value *fixed_now; /* the value whose variable is about to be written, or NULL */
+    struct strbuf text; /* the variables and the passes, in the order of their computation */
 };
 
 static bool refuse(struct chain *c, const char *what, const struct value *v)
@@ -164,6 +170,63 @@ static bool is_length_less_one(const struct chain *c, const struct value *v)
              length == (double)c->length->value));
 }
 
+static bool is_pass_result(const struct chain *c, const struct value *v)
+{
+    for (size_t i = 0; i < c->n; i++)
+        if (c->pass[i] == v)
+            return true;
+    return false;
+}
+
+/* Is v the same for all elements of a row? */
+static bool same_in_row(const struct chain *c, const struct value *v, unsigned depth)
+{
+    if (is_pass_result(c, v))
+        return true;
+    if (meaning_input(c->x->m, v) >= 0 || depth > 20)
+        return false;
+    if (op_row(v->op)->kind == OPK_LEAF)
+        return true;
+    if (op_row(v->op)->kind != OPK_ELEMENTWISE && v->op != OP_EXPAND && v->op != OP_RESHAPE)
+        return false;
+    for (uint32_t i = 0; i < v->nargs; i++)
+        if (v->args[i] && !same_in_row(c, v->args[i], depth + 1))
+            return false;
+    return true;
+}
+
+static bool leaf(void *ctx, const struct value *v, struct strbuf *out, struct strbuf *why);
+
+/* If v is the same for all elements of a row, writes the variable that has it. Returns false if v
+ * needs no variable. */
+static bool write_fixed(struct chain *c, const struct value *v, struct strbuf *out)
+{
+    size_t i = 0;
+    while (i < c->nfixed && c->fixed[i] != v)
+        i++;
+    if (i == c->nfixed) {
+        if (i == MAX_FIXED || op_row(v->op)->kind != OPK_ELEMENTWISE || !dtype_is_float(v->dtype) ||
+            is_length_less_one(c, v) || !same_in_row(c, v, 0))
+            return false;
+        struct strbuf text = STRBUF_INIT(MAX_EXPRESSION), why = STRBUF_INIT(1000);
+        struct leaves leaves = {leaf, c};
+        c->fixed_now = v;
+        bool ok = write_expression(v, &leaves, &text, &why) && !text.truncated;
+        c->fixed_now = NULL;
+        if (ok) {
+            i = c->nfixed++;
+            c->fixed[i] = v;
+            strbuf_addf(&c->text, "\n    float u%zu = %s;", i, text.buf);
+        }
+        strbuf_release(&text);
+        strbuf_release(&why);
+        if (!ok)
+            return false;
+    }
+    strbuf_addf(out, "u%zu", i);
+    return true;
+}
+
 /* The kernel has the length of a pass in a float variable, so length - 1 is a float too. */
 static bool leaf(void *ctx, const struct value *v, struct strbuf *out, struct strbuf *why)
 {
@@ -173,6 +236,10 @@ static bool leaf(void *ctx, const struct value *v, struct strbuf *out, struct st
         strbuf_addf(out, v->op == OP_SIZE ? "v%zu" : "(v%zu - 1.f)", m->n);
         return true;
     }
+    const struct value *computed = c->fixed_now;
+    c->fixed_now = NULL;
+    if (v != computed && write_fixed(c, v, out))
+        return true;
     for (size_t i = 0; i < c->n; i++)
         if (c->pass[i] == v) {
             strbuf_addf(out, "v%zu", m->n + 1 + i);
@@ -218,7 +285,7 @@ static size_t find_squares(const struct chain *c, size_t first)
     return 0;
 }
 
-static bool write_pass(struct chain *c, size_t i, bool *done, struct strbuf *all)
+static bool write_pass(struct chain *c, size_t i, bool *done)
 {
     struct strbuf term = STRBUF_INIT(MAX_EXPRESSION);
     size_t v = c->x->m->n + 1, squares = find_squares(c, i);
@@ -227,38 +294,34 @@ static bool write_pass(struct chain *c, size_t i, bool *done, struct strbuf *all
     const char *join = op == OP_SUM ? "sum_of" : op == OP_AMAX ? "max_nan" : "min_nan";
     bool ok = write_real(c, c->pass[i]->args[0], &term);
     if (squares)
-        strbuf_addf(all, "\n    float v%zu, v%zu;\n    moments(v%zu, v%zu, ", v + i, v + squares,
-                    v + i, v + squares);
+        strbuf_addf(&c->text, "\n    float v%zu, v%zu;\n    moments(v%zu, v%zu, ", v + i,
+                    v + squares, v + i, v + squares);
     else
-        strbuf_addf(all, "\n    float v%zu = reduce(%s, %s, ", v + i, unit, join);
-    strbuf_addf(all, "[&](@{in:values}) -> float { return %s; });", term.buf);
+        strbuf_addf(&c->text, "\n    float v%zu = reduce(%s, %s, ", v + i, unit, join);
+    strbuf_addf(&c->text, "[&](@{in:values}) -> float { return %s; });", term.buf);
     done[i] = done[squares ? squares : i] = true;
     strbuf_release(&term);
     return ok;
 }
 
-static bool bind_passes(struct chain *c)
+static bool write_passes(struct chain *c)
 {
-    struct strbuf all = STRBUF_INIT(64 << 10);
     bool ok = true, done[MAX_PASSES] = {0};
     int64_t stages = 0;
     size_t bytes = 0;
     /* The first variable is the length. One for each pass follows. */
-    strbuf_addf(&all, "float v%zu = float(length);", c->x->m->n);
+    strbuf_addf(&c->text, "float v%zu = float(length);", c->x->m->n);
     for (size_t i = 0; i < c->n && ok; i++)
         if (!done[i]) {
-            ok = write_pass(c, i, done, &all);
+            ok = write_pass(c, i, done);
             stages++;
         }
     for (size_t i = 0; i < c->x->m->inputs; i++)
         bytes += c->summed >> i & 1 ? dtype_bytes(c->x->m->types[i]) : 0;
-    bind_text(c->x->b, "passes", all.buf);
     bind_number(c->x->b, "passes:n", (int64_t)c->n);
     bind_number(c->x->b, "passes:stages", stages);
     bind_number(c->x->b, "passes:inputs", (int64_t)c->summed);
     bind_number(c->x->b, "passes:bytes", (int64_t)MAX(bytes, 1u));
-    ok = ok && !all.truncated;
-    strbuf_release(&all);
     return ok;
 }
 
@@ -303,7 +366,10 @@ static bool find_chain(struct chain *c, struct strbuf *expr)
         strbuf_adds(x->why, "the task's PyTorch expression has no reduction with keepdim");
         return false;
     }
-    return bind_passes(c) && write_real(c, v, expr);
+    if (!write_passes(c) || !write_real(c, v, expr) || c->text.truncated)
+        return false;
+    bind_text(x->b, "passes", c->text.buf);
+    return true;
 }
 
 const struct pb_op *match_chain(struct match *x)
@@ -311,6 +377,7 @@ const struct pb_op *match_chain(struct match *x)
     struct chain *c = xcalloc(1, sizeof *c);
     struct strbuf expr = STRBUF_INIT(MAX_EXPRESSION);
     c->x = x;
+    c->text = (struct strbuf)STRBUF_INIT(64 << 10);
     bool ok = find_chain(c, &expr);
     if (ok) {
         bind_text(x->b, "expr", expr.buf);
@@ -321,6 +388,7 @@ const struct pb_op *match_chain(struct match *x)
                     "the task's PyTorch expression has a form that the playbook does not know");
     }
     strbuf_release(&expr);
+    strbuf_release(&c->text);
     free(c);
     return ok ? op_called(x->pb, "*") : NULL;
 }
