@@ -1,39 +1,45 @@
 /* hone-plan
 { "launches": [
-    { "kernel": "rows_vec", "when": "@{inner} == 1 && @{aligned} && @{length} <= @{threads}*@{vec}*@{per}",
+    { "kernel": "rows<@{vec}>", "when": "@{inner} == 1 && @{aligned} && @{length} <= @{threads}*@{vec}*@{per}",
       "grid": ["cdiv(@{outer}, max(1, @{block}/@{row_vec}))"], "block": ["@{row_vec}", "max(1, @{block}/@{row_vec})"],
       "args": [@{in:args}, "@{out}", "@{outer}", "@{length}", "@{inner}", 0, @{dims:args}@{scalars:args}] },
-    { "kernel": "rows_one", "when": "@{inner} == 1 && !@{aligned} && @{length} <= @{threads}*@{per}",
+    { "kernel": "rows<1>", "when": "@{inner} == 1 && !@{aligned} && @{length} <= @{threads}*@{per}",
       "grid": ["cdiv(@{outer}, max(1, @{block}/@{row_one}))"], "block": ["@{row_one}", "max(1, @{block}/@{row_one})"],
       "args": [@{in:args}, "@{out}", "@{outer}", "@{length}", "@{inner}", 0, @{dims:args}@{scalars:args}] },
-    { "kernel": "long_vec", "when": "@{inner} == 1 && @{aligned} && @{length} > @{threads}*@{vec}*@{per} && !@{split}",
+    { "kernel": "long_rows<@{vec}, false>", "when": "@{inner} == 1 && @{small} && @{aligned} && @{length} > @{threads}*@{vec}*@{per} && !@{split}",
       "grid": ["@{cluster_vec}*@{outer}"], "cluster": ["@{cluster_vec}"], "block": [@{wide}], "smem": "@{slots_vec}*@{wide}*@{vec}*@{passes:bytes}",
       "args": [@{in:args}, "@{out}", "@{outer}", "@{length}", "@{inner}", "@{slots_vec}", @{dims:args}@{scalars:args}] },
-    { "kernel": "long_one", "when": "@{inner} == 1 && !@{aligned} && @{length} > @{threads}*@{per} && !@{split}",
+    { "kernel": "long_rows<1, false>", "when": "@{inner} == 1 && @{small} && !@{aligned} && @{length} > @{threads}*@{per} && !@{split}",
       "grid": ["@{cluster_one}*@{outer}"], "cluster": ["@{cluster_one}"], "block": [@{wide}], "smem": "@{slots_one}*@{wide}*@{passes:bytes}",
       "args": [@{in:args}, "@{out}", "@{outer}", "@{length}", "@{inner}", "@{slots_one}", @{dims:args}@{scalars:args}] },
-    { "kernel": "split_vec", "when": "@{inner} == 1 && @{aligned} && @{split}",
+    { "kernel": "long_rows<1, true>", "when": "@{inner} == 1 && !@{small} && @{passes:stages} > 2",
+      "grid": ["@{cluster_one}*@{outer}"], "cluster": ["@{cluster_one}"], "block": [@{wide}], "smem": "@{slots_one}*@{wide}*@{passes:bytes}",
+      "args": [@{in:args}, "@{out}", "@{outer}", "@{length}", "@{inner}", "@{slots_one}", @{dims:args}@{scalars:args}] },
+    { "kernel": "split_rows<@{vec}>", "when": "@{inner} == 1 && @{aligned} && @{split}",
       "grid": ["@{outer}", "@{parts}"], "block": [256],
       "args": [@{in:args}, "@{out}", "@{outer}", "@{length}", "@{inner}", "part", 0, @{dims:args}@{scalars:args}] },
-    { "kernel": "split_vec", "when": "@{inner} == 1 && @{aligned} && @{split}",
+    { "kernel": "split_rows<@{vec}>", "when": "@{inner} == 1 && @{aligned} && @{split}",
       "grid": ["@{outer}", "@{parts}"], "block": [256],
       "args": [@{in:args}, "@{out}", "@{outer}", "@{length}", "@{inner}", "part", 1, @{dims:args}@{scalars:args}] },
-    { "kernel": "split_vec", "when": "@{inner} == 1 && @{aligned} && @{split} && @{passes:stages} == 2",
+    { "kernel": "split_rows<@{vec}>", "when": "@{inner} == 1 && @{aligned} && @{split} && @{passes:stages} == 2",
       "grid": ["@{outer}", "@{parts}"], "block": [256],
       "args": [@{in:args}, "@{out}", "@{outer}", "@{length}", "@{inner}", "part", 2, @{dims:args}@{scalars:args}] },
-    { "kernel": "split_one", "when": "@{inner} == 1 && !@{aligned} && @{split}",
+    { "kernel": "split_rows<1>", "when": "@{inner} == 1 && !@{aligned} && @{split}",
       "grid": ["@{outer}", "@{parts}"], "block": [256],
       "args": [@{in:args}, "@{out}", "@{outer}", "@{length}", "@{inner}", "part", 0, @{dims:args}@{scalars:args}] },
-    { "kernel": "split_one", "when": "@{inner} == 1 && !@{aligned} && @{split}",
+    { "kernel": "split_rows<1>", "when": "@{inner} == 1 && !@{aligned} && @{split}",
       "grid": ["@{outer}", "@{parts}"], "block": [256],
       "args": [@{in:args}, "@{out}", "@{outer}", "@{length}", "@{inner}", "part", 1, @{dims:args}@{scalars:args}] },
-    { "kernel": "split_one", "when": "@{inner} == 1 && !@{aligned} && @{split} && @{passes:stages} == 2",
+    { "kernel": "split_rows<1>", "when": "@{inner} == 1 && !@{aligned} && @{split} && @{passes:stages} == 2",
       "grid": ["@{outer}", "@{parts}"], "block": [256],
       "args": [@{in:args}, "@{out}", "@{outer}", "@{length}", "@{inner}", "part", 2, @{dims:args}@{scalars:args}] },
-    { "kernel": "columns_vec", "when": "@{inner} != 1 && @{across_fits}",
+    { "kernel": "columns<@{across}, false>", "when": "@{inner} != 1 && @{small} && @{across_fits}",
       "grid": ["max(1, cdiv(@{outer}*(@{inner}/@{across}), 32))"], "block": [32, "@{warps}"],
       "args": [@{in:args}, "@{out}", "@{outer}", "@{length}", "@{inner}", 0, @{dims:args}@{scalars:args}] },
-    { "kernel": "columns", "when": "@{inner} != 1 && !@{across_fits}",
+    { "kernel": "columns<1, false>", "when": "@{inner} != 1 && @{small} && !@{across_fits}",
+      "grid": ["cdiv(@{outer}*@{inner}, 32)"], "block": [32, "@{warps}"],
+      "args": [@{in:args}, "@{out}", "@{outer}", "@{length}", "@{inner}", 0, @{dims:args}@{scalars:args}] },
+    { "kernel": "columns<1, true>", "when": "@{inner} != 1 && !@{small}",
       "grid": ["cdiv(@{outer}*@{inner}, 32)"], "block": [32, "@{warps}"],
       "args": [@{in:args}, "@{out}", "@{outer}", "@{length}", "@{inner}", 0, @{dims:args}@{scalars:args}] } ],
   "workspace": { "part": { "bytes": "@{split} ? 4*@{passes:n}*@{outer}*@{parts} : 4", "init": "none" } } }
@@ -45,12 +51,12 @@
 // cut into vectors along the innermost one: the i-th vectors of all belong together.
 //
 // A short row (inner is 1) is read once into the registers of a part of a warp, or of one or more
-// warps; a block takes as many short rows as fill it. A long row is read once into the registers and the shared memory of a
-// block, or of a cluster of blocks; what does not fit is read again in every pass. A row that is
-// much longer still is split over many blocks: each launch does one pass and leaves its partial
-// results in `part`, and the last one writes. Along other axes, a lane has a column or kAcross
-// neighbouring ones, and the warps of the block share the rows. A vector then has an element of each
-// column, and the passes of the columns follow one after the other.
+// warps; a block takes as many short rows as fill it. A long row is read once into the registers and
+// the shared memory of a block, or of a cluster of blocks; what does not fit is read again in every
+// pass. A row that is much longer still is split over many blocks: each launch does one pass and
+// leaves its partial results in `part`, and the last one writes. Along other axes, a lane has a
+// column or kAcross neighbouring ones, and the warps of the block share the rows. A vector then has
+// an element of each column, and the passes of the columns follow one after the other.
 #include <cute/arch/cluster_sm90.hpp>
 #include <cute/tensor.hpp>
 
@@ -59,10 +65,8 @@ using namespace cute;
 using T = @{out:type};
 constexpr int kThreads = @{threads};
 constexpr int kWide = @{wide};
-constexpr int kVec = @{vec};
 constexpr int kPer = @{per};
 constexpr int kDown = @{down};
-constexpr int kAcross = @{across};
 constexpr int kAhead = @{ahead};
 constexpr int kLongBytes = @{long};
 constexpr int kPasses = @{passes:n};
@@ -74,9 +78,7 @@ enum Mode { kShort, kLong, kSplit, kColumns };
 
 @{part:values}
 
-@{part:put}
-
-@{part:fetch}
+@{part:vector}
 
 @{part:join_row}
 
@@ -118,9 +120,184 @@ __device__ float join_warps(float v, float *part, Join join)
     return v;
 }
 
-// I is wide enough for every index. A thread keeps kHold vectors in registers and, of a long row,
-// `slots` in shared memory. If the row is split, `slots` is the number of the launch, and a thread has
-// kAhead vectors in flight.
+// a / b for a >= 0 and b > 0. A division of 64 bits takes several times as long as one of 32.
+__device__ int64_t quotient(int64_t a, int64_t b)
+{
+    return (a | b) >> 32 ? a / b : uint32_t(a) / uint32_t(b);
+}
+
+__device__ int quotient(int a, int b)
+{
+    return a / b;
+}
+
+template <class... D>
+struct DimsOf {
+    static constexpr int kDims = sizeof...(D);
+};
+
+template <class... D>
+__device__ DimsOf<D...> dims_of(D...);
+
+// The place of a row's first vector along each dim of the output. Dims are in vectors, the innermost
+// first. dims and left (the vectors from this place to the end of the dim) have at most the greatest
+// value of I; no index in a row is as great.
+template <class I, int kDims>
+struct Row {
+    int64_t start, from[kDims]; // start: the number of the vector
+    I dims[kDims], left[kDims];
+
+    __device__ Row(const int64_t (&sizes)[kDims], int64_t vector) : start(vector)
+    {
+        constexpr int64_t kMost = sizeof(I) == 8 ? 0x7fffffffffffffff : 0x7fffffff;
+        CUTE_UNROLL
+        for (int k = 0; k < kDims - 1; k++) {
+            int64_t outer = quotient(vector, sizes[k]);
+            from[k] = vector - outer * sizes[k];
+            dims[k] = I(min(sizes[k], kMost));
+            left[k] = I(min(sizes[k] - from[k], kMost));
+            vector = outer;
+        }
+        from[kDims - 1] = vector;
+    }
+};
+
+// The place of vector i of a row along each dim.
+template <class I, int kDims>
+struct Place {
+    I i;
+    int64_t at[kDims];
+
+    __device__ Place(const Row<I, kDims> &row, I i) : i(i)
+    {
+        I rest = i;
+        CUTE_UNROLL
+        for (int k = 0; k < kDims - 1; k++) {
+            at[k] = row.from[k] + rest;
+            I over = rest - row.left[k], outer = 0;
+            if (over >= 0) {
+                outer = quotient(over, row.dims[k]);
+                at[k] = over - outer * row.dims[k];
+                outer++;
+            }
+            rest = outer;
+        }
+        at[kDims - 1] = row.from[kDims - 1] + rest;
+    }
+};
+
+// An input's stride along each dim of the output: _0 if it lacks the dim.
+template <class First, class... S>
+struct Strides {
+    static constexpr bool kOne = is_same_v<First, _0>; // it lacks the innermost dim
+    static constexpr bool kWhole = !kOne && (... && !is_same_v<S, _0>); // it has all dims
+    int64_t at[1 + sizeof...(S)];
+};
+
+// An input in the shape of the output.
+template <class E, class S>
+struct View {
+    using Element = E;
+    using Kind = S;
+    const E *p;
+    S stride;
+};
+
+template <class E, class S>
+__device__ View<E, S> view(const E *p, S stride)
+{
+    return {p, stride};
+}
+
+// The input with number n, and some of its vectors in registers. If it lacks the innermost dim, a
+// vector has one element.
+template <int n, class V, class I, int kDims, int kWidth, int kSlots>
+struct Input : V {
+    static constexpr int kElements = V::Kind::kOne ? 1 : kWidth;
+    using E = typename V::Element;
+    static constexpr int kBytes = kElements * int(sizeof(E));
+    static constexpr bool kCopied = kElements == kWidth; // its vectors can wait in shared memory
+    static constexpr bool kInPasses = kSummed >> n & 1;
+    Vector<E, kElements> x[kSlots];
+
+    __device__ const E *address(const Row<I, kDims> &row, const Place<I, kDims> &place) const
+    {
+        if constexpr (V::Kind::kWhole)
+            return V::p + row.start * kWidth + int64_t(place.i) * kWidth;
+        int64_t offset = 0;
+        CUTE_UNROLL
+        for (int k = 0; k < kDims; k++)
+            offset += place.at[k] * V::stride.at[k] * (k ? 1 : kWidth);
+        return V::p + offset;
+    }
+    __device__ void load(const Row<I, kDims> &row, const Place<I, kDims> &place, int k)
+    {
+        x[k].load(address(row, place));
+    }
+    __device__ void start_slot(const Row<I, kDims> &row, const Place<I, kDims> &place, char *slot)
+    {
+        if constexpr (kInPasses && kCopied)
+            start_copy<kBytes>(slot + threadIdx.x * kBytes, address(row, place));
+    }
+    __device__ void load_slot(const Row<I, kDims> &row, const Place<I, kDims> &place,
+                              const char *slot, int k)
+    {
+        if constexpr (kInPasses && kCopied)
+            x[k].load(reinterpret_cast<const E *>(slot + threadIdx.x * kBytes));
+        else if constexpr (kInPasses)
+            load(row, place, k);
+    }
+    __device__ E at(int k, int j) const { return x[k].at[V::Kind::kOne ? 0 : j]; }
+};
+
+// All inputs. In a set of inputs, bit n stands for input n.
+template <class Numbers, class... In>
+struct Inputs;
+
+template <int... n, class... In>
+struct Inputs<int_sequence<n...>, In...> : In... {
+    template <unsigned kSet, class Row, class Place>
+    __device__ void load(const Row &row, const Place &place, int k)
+    {
+        ((kSet >> n & 1 ? In::load(row, place, k) : void()), ...);
+    }
+    // f of element j of each input's vector k.
+    template <class F>
+    __device__ float apply(F f, int k, int j) const
+    {
+        return f(In::at(k, j)...);
+    }
+    // Where slot s of input m is in shared memory. Each input has a part of its own.
+    template <int m, int kBytes>
+    __device__ static char *slot(char *held, int slots, int s)
+    {
+        constexpr int kBefore = (0 + ... + (n < m && In::kInPasses ? In::kBytes : 0));
+        return held + (kBefore * slots + s * kBytes) * kWide;
+    }
+    template <class Row, class Place>
+    __device__ void start_slot(const Row &row, const Place &place, char *held, int slots, int s)
+    {
+        (In::start_slot(row, place, slot<n, In::kBytes>(held, slots, s)), ...);
+    }
+    template <class Row, class Place>
+    __device__ void load_slot(const Row &row, const Place &place, char *held, int slots, int s,
+                              int k)
+    {
+        (In::load_slot(row, place, slot<n, In::kBytes>(held, slots, s), k), ...);
+    }
+};
+
+template <class I, int kDims, int kWidth, int kSlots, int... n, class... V>
+__device__ auto inputs(int_sequence<n...>, const V &...v)
+{
+    Inputs<int_sequence<n...>, Input<n, V, I, kDims, kWidth, kSlots>...> all;
+    ((static_cast<V &>(static_cast<Input<n, V, I, kDims, kWidth, kSlots> &>(all)) = v), ...);
+    return all;
+}
+
+// A thread keeps kHold vectors in registers and, of a long row, `slots` in shared memory. If the row
+// is split, `slots` is the number of the launch, and a thread has kAhead vectors in flight. I is wide
+// enough for every index in a row, or in columns that are side by side.
 template <int kMode, class I, int kWidth, int kHold>
 __device__ void chain(@{in:typed}, T *__restrict__ out, int64_t outer, int64_t length,
                       int64_t inner, float *parts, int slots, @{dims:params}@{scalars:params})
@@ -128,45 +305,44 @@ __device__ void chain(@{in:typed}, T *__restrict__ out, int64_t outer, int64_t l
     extern __shared__ __align__(16) char held[];
     constexpr int kWarpParts = 16 * 32;
     __shared__ float part[kMode == kColumns ? 2 * kWarpParts : kPasses * 32], mine[kPasses];
-    auto dims = make_shape(@{dims:shape}); // the innermost first
-    auto view = [&](auto *p, auto strides) {
-        Tensor all = make_tensor(make_gmem_ptr(p), make_layout(dims, strides));
-        return zipped_divide(all, Shape<Int<kWidth>>{}); // (kWidth, vectors)
-    };
-    auto ins = make_tuple(@{in:views});
-    constexpr int kInputs = tuple_size<decltype(ins)>::value;
-    auto x = cute::transform(ins, [](auto const &t) {
-        return make_tensor<typename remove_cvref_t<decltype(t)>::value_type>(
-            Shape<Int<kWidth>, Int<kHold + (kMode == kSplit ? kAhead : 1)>>{});
-    });
+    constexpr int kDims = decltype(dims_of(@{dims:names}))::kDims;
+    auto make_stride = [](auto... s) { return Strides<decltype(s)...>{{int64_t(s)...}}; };
+    auto x = inputs<I, kDims, kWidth, kHold + (kMode == kSplit ? kAhead : 1)>(
+        make_int_sequence<@{in:n}>{}, @{in:views});
 
-    // Vector i of this thread's row is at first + i * step; lane `lane` of `lanes` takes every
-    // lanes-th of them.
+    // `start` is the first vector of the row, or of the columns that are side by side. From there on,
+    // vector i is at first + i * step. Lane `lane` of `lanes` takes every lanes-th of them.
     I count = I(kMode == kColumns ? length : length / kWidth);
-    I first, step = 1, lanes = blockDim.x, lane = threadIdx.x;
+    I first = 0, step = 1, lanes = blockDim.x, lane = threadIdx.x;
+    int64_t start;
     bool there = true;
     if constexpr (kMode == kShort) {
-        I row = I(blockIdx.x) * blockDim.y + threadIdx.y;
-        there = row < I(outer);
-        first = row * count;
+        int64_t number = int64_t(blockIdx.x) * blockDim.y + threadIdx.y;
+        there = number < outer;
+        start = number * count;
     } else if constexpr (kMode == kLong) {
-        I blocks = I(gridDim.x / outer);
-        first = I(blockIdx.x) / blocks * count;
-        lane += I(blockIdx.x) % blocks * lanes;
+        unsigned blocks = gridDim.x / unsigned(outer);
+        start = int64_t(blockIdx.x / blocks) * count;
+        lane += I(blockIdx.x % blocks) * lanes;
         lanes *= blocks;
     } else if constexpr (kMode == kSplit) {
         // Blocks of the same part of different rows run at once and share weights in the L2.
-        first = I(blockIdx.x) * count;
+        start = int64_t(blockIdx.x) * count;
         lane += I(blockIdx.y) * lanes;
         lanes *= gridDim.y;
     } else {
-        I vector = I(blockIdx.x) * 32 + threadIdx.x;
+        int64_t vector = int64_t(blockIdx.x) * 32 + threadIdx.x;
         step = I(inner / kWidth);
-        there = vector < I(outer) * step;
-        first = vector / step * count * step + vector % step;
+        there = vector < outer * step;
+        int64_t slab = quotient(vector, int64_t(step));
+        first = I(vector - slab * step);
+        start = slab * count * step;
         lanes = blockDim.y;
         lane = threadIdx.y;
     }
+    int64_t dims[] = {@{dims:names}};
+    dims[0] /= kWidth;
+    Row<I, kDims> row(dims, start);
     // A row has kOwn elements of a vector: all, or the one of the column whose turn it is.
     constexpr int kOwn = kMode == kColumns ? 1 : kWidth;
     int column = 0, turn = 0;
@@ -174,48 +350,10 @@ __device__ void chain(@{in:typed}, T *__restrict__ out, int64_t outer, int64_t l
     auto at = [&](int k) { return I(k) * lanes + lane; };
     auto inside = [&](I i) { return there && i < count; };
 
-    // The inputs of the set `which` at vector i into registers.
+    auto place = [&](I i) { return Place<I, kDims>(row, first + i * step); };
     auto load = [&](I i, int k, auto which) {
-        cute::for_each(make_seq<kInputs>{}, [&](auto n) {
-            if constexpr (decltype(which)::value >> n & 1)
-                fetch(get<n>(ins)(make_coord(_), first + i * step), get<n>(x)(_, k));
-        });
+        x.template load<decltype(which)::value>(row, place(i), k);
     };
-    // Where slot s of input n is in shared memory. Each input has a part of its own.
-    auto slot = [&](auto n, int s) {
-        int before = 0, bytes = 0;
-        cute::for_each(make_seq<kInputs>{}, [&](auto m) {
-            int size = kSummed >> m & 1 ? kWidth * int(sizeof(get<m>(x)(0))) : 0;
-            before += m < n ? size : 0;
-            bytes = m == n ? size : bytes;
-        });
-        return held + (before * slots + s * bytes) * kWide + threadIdx.x * bytes;
-    };
-    auto start_slot = [&](I i, int s) {
-        cute::for_each(make_seq<kInputs>{}, [&](auto n) {
-            if constexpr (kSummed >> n & 1) {
-                auto src = get<n>(ins)(make_coord(_), first + i * step);
-                using E = typename remove_cvref_t<decltype(src)>::value_type;
-                if constexpr (cosize_v<typename decltype(src)::layout_type> != 1 || kWidth == 1)
-                    start_copy<kWidth * sizeof(E)>(slot(n, s), raw_pointer_cast(src.data()));
-            }
-        });
-    };
-    auto load_slot = [&](I i, int s) {
-        cute::for_each(make_seq<kInputs>{}, [&](auto n) {
-            if constexpr (kSummed >> n & 1) {
-                auto src = get<n>(ins)(make_coord(_), first + i * step);
-                auto dst = get<n>(x)(_, kHold);
-                using E = typename remove_cvref_t<decltype(src)>::value_type;
-                if constexpr (cosize_v<typename decltype(src)::layout_type> != 1 || kWidth == 1)
-                    memcpy(&dst(0), __builtin_assume_aligned(slot(n, s), kWidth * sizeof(E)),
-                           kWidth * sizeof(E));
-                else
-                    fetch(src, dst);
-            }
-        });
-    };
-
     // f at each of this thread's vectors: which it is, and where its registers are. Of vectors that
     // the thread does not keep, it loads the inputs of the set `which` again.
     constexpr unsigned kEarly = kMode == kLong || kMode == kSplit ? kSummed : ~0u;
@@ -223,6 +361,7 @@ __device__ void chain(@{in:typed}, T *__restrict__ out, int64_t outer, int64_t l
     using Late = C<~kEarly>;
     using Written = C<kMode == kSplit ? ~0u : kEarly>;
     constexpr bool kKeeps = kMode != kSplit;
+    constexpr int kFew = kWidth == 1 ? 4 : 2, kMore = kMode == kSplit ? 1 : kMode == kLong ? 2 : 4;
     int on_chip = kMode == kLong ? slots : 0;
     auto each = [&](auto which, auto f) {
         if constexpr (kKeeps) {
@@ -230,10 +369,11 @@ __device__ void chain(@{in:typed}, T *__restrict__ out, int64_t outer, int64_t l
             for (int k = 0; k < kHold; k++)
                 if (inside(at(k)))
                     f(at(k), k);
-#pragma unroll 4
+            // More copies of f would cost compile time, and threads have registers for few of them.
+#pragma unroll kFew
             for (int s = 0; s < on_chip; s++)
                 if (inside(at(kHold + s))) {
-                    load_slot(at(kHold + s), s);
+                    x.load_slot(row, place(at(kHold + s)), held, slots, s, kHold);
                     f(at(kHold + s), kHold);
                 }
         }
@@ -248,8 +388,8 @@ __device__ void chain(@{in:typed}, T *__restrict__ out, int64_t outer, int64_t l
                     f(i + u * lanes, u);
             }
         }
-        if constexpr (kMode != kColumns || kWidth == 1) {
-#pragma unroll 4
+        if constexpr (kMode == kLong || kMode == kSplit || (kMode == kColumns && kWidth == 1)) {
+#pragma unroll kMore
             for (; inside(i); i += lanes) {
                 load(i, kHold, which);
                 f(i, kHold);
@@ -259,7 +399,7 @@ __device__ void chain(@{in:typed}, T *__restrict__ out, int64_t outer, int64_t l
     if constexpr (kKeeps) {
         for (int s = 0; s < on_chip; s++)
             if (inside(at(kHold + s)))
-                start_slot(at(kHold + s), s);
+                x.start_slot(row, place(at(kHold + s)), held, slots, s);
         CUTE_UNROLL
         for (int k = 0; k < kHold; k++)
             if (inside(at(k)))
@@ -313,9 +453,7 @@ __device__ void chain(@{in:typed}, T *__restrict__ out, int64_t outer, int64_t l
             each(Early{}, [&](I, int k) {
                 CUTE_UNROLL
                 for (int j = 0; j < kOwn; j++)
-                    s[j] = join(s[j], cute::apply(x, [&](auto const &...v) {
-                                    return term(v(of_row(j), k)...);
-                                }));
+                    s[j] = join(s[j], x.apply(term, k, of_row(j)));
             });
         }
         CUTE_UNROLL
@@ -364,7 +502,7 @@ __device__ void chain(@{in:typed}, T *__restrict__ out, int64_t outer, int64_t l
                 float v[kOwn], s = 0, q = 0;
                 CUTE_UNROLL
                 for (int j = 0; j < kOwn; j++) {
-                    v[j] = cute::apply(x, [&](auto const &...e) { return term(e(of_row(j), k)...); });
+                    v[j] = x.apply(term, k, of_row(j));
                     s += v[j];
                 }
                 s *= 1.f / kOwn;
@@ -390,9 +528,7 @@ __device__ void chain(@{in:typed}, T *__restrict__ out, int64_t outer, int64_t l
             }
         }
     };
-    Tensor gOut = make_tensor(make_gmem_ptr(out),
-                              make_shape(Int<kWidth>{}, count * I(outer) * I(inner)));
-    Tensor y = make_tensor<T>(Shape<Int<kWidth>, Int<kMode == kColumns ? kHold + 1 : 1>>{});
+    Vector<T, kWidth> y[kMode == kColumns ? kHold + 1 : 1];
     CUTE_UNROLL
     for (int c = 0; c < kWidth / kOwn; c++) {
         column = c;
@@ -412,10 +548,10 @@ __device__ void chain(@{in:typed}, T *__restrict__ out, int64_t outer, int64_t l
                 load(i, k, Late{});
             CUTE_UNROLL
             for (int j = 0; j < kOwn; j++)
-                y(of_row(j), held) =
-                    T(cute::apply(x, [&](auto const &...v) { return op(v(of_row(j), k)...); }));
+                y[held].at[of_row(j)] = T(x.apply(op, k, of_row(j)));
             if (c == kWidth / kOwn - 1)
-                put<kStream>(y(_, held), gOut(_, first + i * step));
+                y[held].template store<kStream>(
+                    out + (row.start + int64_t(first) + int64_t(i) * step) * kWidth);
         });
     }
 #if __CUDA_ARCH__ >= 900
@@ -424,86 +560,50 @@ __device__ void chain(@{in:typed}, T *__restrict__ out, int64_t outer, int64_t l
 #endif
 }
 
-template <int kMode, int kWidth, int kHold>
-__device__ void any_size(@{in:typed}, T *__restrict__ out, int64_t outer, int64_t length,
-                         int64_t inner, float *parts, int slots,
-                         @{dims:params}@{scalars:params})
-{
-    if (outer * length * inner < int64_t(1) << 31 && length < 1 << 30)
-        chain<kMode, int, kWidth, kHold>(@{in:names}, out, outer, length, inner, parts, slots,
-                                         @{dims:names}@{scalars:names});
-    else
-        chain<kMode, int64_t, kWidth, kHold>(@{in:names}, out, outer, length, inner, parts, slots,
-                                             @{dims:names}@{scalars:names});
-}
-
 // Vectors of a long row that a thread keeps in registers.
 constexpr int held_of(int width)
 {
-    int n = kLongBytes / (width * kSummedBytes);
-    return n > 1 ? n : 1;
+    int n = kLongBytes / (width * kSummedBytes), most = width > 1 ? n : 8;
+    return n < 1 ? 1 : n < most ? n : most;
 }
 
-extern "C" __global__ void __launch_bounds__(kThreads)
-    rows_vec(@{in:typed}, T *__restrict__ out, int64_t outer, int64_t length, int64_t inner,
-             int slots, @{dims:params}@{scalars:params})
+// For rows, or columns side by side, of 2^30 elements or more.
+template <bool kHuge>
+using Index = conditional_t<kHuge, int64_t, int>;
+
+template <int kWidth>
+__global__ void __launch_bounds__(kThreads)
+    rows(@{in:typed}, T *__restrict__ out, int64_t outer, int64_t length, int64_t inner, int slots,
+         @{dims:params}@{scalars:params})
 {
-    any_size<kShort, kVec, kPer>(@{in:names}, out, outer, length, inner, nullptr, slots,
-                                 @{dims:names}@{scalars:names});
+    chain<kShort, int, kWidth, kPer>(@{in:names}, out, outer, length, inner, nullptr, slots,
+                                     @{dims:names}@{scalars:names});
 }
 
-extern "C" __global__ void __launch_bounds__(kThreads)
-    rows_one(@{in:typed}, T *__restrict__ out, int64_t outer, int64_t length, int64_t inner,
-             int slots, @{dims:params}@{scalars:params})
+template <int kWidth, bool kHuge>
+__global__ void __launch_bounds__(kWide)
+    long_rows(@{in:typed}, T *__restrict__ out, int64_t outer, int64_t length, int64_t inner,
+              int slots, @{dims:params}@{scalars:params})
 {
-    any_size<kShort, 1, kPer>(@{in:names}, out, outer, length, inner, nullptr, slots,
-                              @{dims:names}@{scalars:names});
+    chain<kLong, Index<kHuge>, kWidth, held_of(kWidth)>(@{in:names}, out, outer, length, inner,
+                                                        nullptr, slots, @{dims:names}@{scalars:names});
 }
 
-extern "C" __global__ void __launch_bounds__(kWide)
-    long_vec(@{in:typed}, T *__restrict__ out, int64_t outer, int64_t length, int64_t inner,
-             int slots, @{dims:params}@{scalars:params})
+template <int kWidth>
+__global__ void __launch_bounds__(256)
+    split_rows(@{in:typed}, T *__restrict__ out, int64_t outer, int64_t length, int64_t inner,
+               void *__restrict__ parts, int launch, @{dims:params}@{scalars:params})
 {
-    any_size<kLong, kVec, held_of(kVec)>(@{in:names}, out, outer, length, inner, nullptr, slots,
-                                         @{dims:names}@{scalars:names});
+    chain<kSplit, int64_t, kWidth, 0>(@{in:names}, out, outer, length, inner,
+                                      static_cast<float *>(parts), launch,
+                                      @{dims:names}@{scalars:names});
 }
 
-extern "C" __global__ void __launch_bounds__(kWide)
-    long_one(@{in:typed}, T *__restrict__ out, int64_t outer, int64_t length, int64_t inner,
-             int slots, @{dims:params}@{scalars:params})
-{
-    any_size<kLong, 1, held_of(1)>(@{in:names}, out, outer, length, inner, nullptr, slots,
-                                   @{dims:names}@{scalars:names});
-}
-
-extern "C" __global__ void __launch_bounds__(256)
-    split_vec(@{in:typed}, T *__restrict__ out, int64_t outer, int64_t length, int64_t inner,
-              void *__restrict__ parts, int launch, @{dims:params}@{scalars:params})
-{
-    any_size<kSplit, kVec, 0>(@{in:names}, out, outer, length, inner, static_cast<float *>(parts),
-                              launch, @{dims:names}@{scalars:names});
-}
-
-extern "C" __global__ void __launch_bounds__(256)
-    split_one(@{in:typed}, T *__restrict__ out, int64_t outer, int64_t length, int64_t inner,
-              void *__restrict__ parts, int launch, @{dims:params}@{scalars:params})
-{
-    any_size<kSplit, 1, 0>(@{in:names}, out, outer, length, inner, static_cast<float *>(parts),
-                           launch, @{dims:names}@{scalars:names});
-}
-
-extern "C" __global__ void __launch_bounds__(512)
+template <int kWidth, bool kHuge>
+__global__ void __launch_bounds__(512)
     columns(@{in:typed}, T *__restrict__ out, int64_t outer, int64_t length, int64_t inner,
             int slots, @{dims:params}@{scalars:params})
 {
-    any_size<kColumns, 1, kDown>(@{in:names}, out, outer, length, inner, nullptr, slots,
-                                 @{dims:names}@{scalars:names});
-}
-
-extern "C" __global__ void __launch_bounds__(512)
-    columns_vec(@{in:typed}, T *__restrict__ out, int64_t outer, int64_t length, int64_t inner,
-                int slots, @{dims:params}@{scalars:params})
-{
-    any_size<kColumns, kAcross, kDown>(@{in:names}, out, outer, length, inner, nullptr, slots,
-                                       @{dims:names}@{scalars:names});
+    chain<kColumns, Index<kHuge>, kWidth, kDown>(@{in:names}, out, outer, length, inner, nullptr,
+                                                 slots, @{dims:names}@{scalars:names});
 }

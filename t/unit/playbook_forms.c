@@ -234,6 +234,24 @@ static void test_chains(void **state)
     }
 }
 
+/* The kernel computes values that are the same for all elements of a row once. */
+static void test_values_of_a_row(void **state)
+{
+    struct strbuf why = STRBUF_INIT(2000);
+    struct pb_binding b;
+    json_t *task =
+        rig_facts("", "x * torch.rsqrt((x * x).mean(-1, True) + 1e-5) + x.amax(-1, True)",
+                  "x float32 R,C; y float32 R,C out");
+    assert_true(playbook_bind(rig_book(*state, "rowwise"), task, 90, &b, &why));
+    const char *passes = rig_text(&b, "passes");
+    assert_non_null(strstr(passes, "float u0 = (v2 / v1);"));
+    assert_non_null(strstr(passes, "float u2 = rsqrtf(u1);"));
+    assert_string_equal(rig_text(&b, "expr"), "((v0 * u2) + v3)");
+    pb_binding_release(&b);
+    json_decref(task);
+    strbuf_release(&why);
+}
+
 /* The playbook `reduce_of` takes a reduction of an expression whose inputs broadcast. */
 static void test_broadcast_reductions(void **state)
 {
@@ -385,9 +403,13 @@ static void test_exclusive_scans(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_forms),  cmocka_unit_test(test_norms),
-        cmocka_unit_test(test_chains), cmocka_unit_test(test_broadcast_reductions),
-        cmocka_unit_test(test_nested), cmocka_unit_test(test_exclusive_scans),
+        cmocka_unit_test(test_forms),
+        cmocka_unit_test(test_norms),
+        cmocka_unit_test(test_chains),
+        cmocka_unit_test(test_values_of_a_row),
+        cmocka_unit_test(test_broadcast_reductions),
+        cmocka_unit_test(test_nested),
+        cmocka_unit_test(test_exclusive_scans),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, rig_open_shelf, rig_close_shelf);
