@@ -37,6 +37,11 @@ quick_checks() {
     is "--cubin writes an ELF file" "$(head -c4 k.cubin | tail -c3)" "ELF"
     runs 0 "hone compile --sass exits with 0" "$HONE" compile --sass "$plain"
     out_has "--sass counts instructions by kind" "global"
+    printf '%s\n' '/* hone-plan' \
+        '{ "launches": [ { "kernel": "put<4>", "grid": [1], "block": [1], "args": ["x"] } ] } */' \
+        'template <int n> __global__ void put(int *p) { *p = n; }' >instance.cu
+    runs 0 "hone compile compiles an instance of a template that the plan names" "$HONE" compile instance.cu
+    is "it prints the facts of the instance once" "$(grep -c '_Z3putILi4EEvPi .* registers' "$T/out")" 1
     runs 2 "an architecture that no GPU has is a usage error" "$HONE" compile --arch sm_12 "$plain"
     err_has "the message about the architecture has examples" "'sm_12' is not an architecture: write sm_75, sm_80"
 

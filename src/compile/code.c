@@ -55,6 +55,10 @@ static void add_kernel(const char *name, size_t n, void *ctx)
 {
     struct compiled *c = ctx;
     struct cubin_kernel facts;
+    /* The PTX may declare an instance of a template before it defines it. */
+    for (size_t i = 0; i < c->kernels.n; i++)
+        if (strlen(c->kernels.items[i].name) == n && !memcmp(c->kernels.items[i].name, name, n))
+            return;
     char *copy = arena_strndup(&c->arena, name, n);
     if (cubin_kernel(c->cubin, c->cubin_len, copy, &facts) < 0)
         return;
