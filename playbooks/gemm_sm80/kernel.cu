@@ -1,208 +1,186 @@
 /* hone-plan
 { "launches": [
-    { "kernel": "gemm", "when": "@{whole} && min(alignof(@{A}), alignof(@{B})) >= 16",
-      "grid": ["cdiv(@{M}, @{bm})*cdiv(@{N}, @{bn})", "@{Z}"], "block": ["32*@{warps}"],
+    { "kernel": "gemm", "when": "@{ready}",
+      "grid": ["@{Z}*cdiv(@{M}, @{bm})*cdiv(@{N}, @{bn})"], "block": ["32*@{warps}"],
       "smem": "max(@{stages}*(@{bm} + @{bn})*64, @{bm}*(@{bn} + 8))*2",
       "args": ["@{A}", "@{B}", "@{C}", @{extra}"@{M}", "@{N}", "@{K}"] },
-    { "kernel": "gemm_any", "when": "!(@{whole} && min(alignof(@{A}), alignof(@{B})) >= 16)",
-      "grid": ["cdiv(@{N}, 16)", "cdiv(@{M}, 16)", "@{Z}"], "block": [16, 16],
+    { "kernel": "gemm_any", "when": "!(@{ready})",
+      "grid": ["@{Z}*cdiv(@{M}, 16)*cdiv(@{N}, 16)"], "block": [16, 16],
       "args": ["@{A}", "@{B}", "@{C}", @{extra}"@{M}", "@{N}", "@{K}"] } ] }
 */
-// C = epilogue(A * B^T) or epilogue(A * B), for each matrix of a batch, for Ampere and later:
-// cp.async, ldmatrix, mma.sync.
+// C = epilogue(A * B) in half precision, for each matrix of a batch, for Ampere and later: cp.async,
+// ldmatrix, mma.sync. Either operand may be stored transposed.
 //
 // A block makes a tile of C with warps in two rows. Shared memory holds a ring of stages, each a
-// tile of A and one of B; while one stage is multiplied, the others are on their way by cp.async.
-// The rows of a stage are 64 halves (128 bytes) and swizzled in units of 8 halves, so that both the
-// 16-byte writes of cp.async and the reads of ldmatrix meet no bank conflict. Outside the matrices
-// cp.async fills with zeros (also past the end of a row, in units of 8, which its length must be a
-// multiple of). A B of K rows is staged as it lies, and turned by ldmatrix. The result goes through
-// shared memory once more, to leave in rows of 16-byte stores. Shapes or addresses that cp.async
-// cannot take go to a simple kernel at the end.
+// tile of A and one of B, as they lie in memory; while one stage is multiplied, the others are on
+// their way by cp.async. Outside the matrices cp.async fills with zeros (also past the end of a row, in
+// units of 8 elements, which its length must be a multiple of). If neighbours along K do not lie side by
+// side, ldmatrix turns the operand. The result goes through shared memory once more, to leave in rows
+// of 16-byte stores. Shapes or addresses that cp.async cannot take go to a simple kernel at the end.
 #include <cute/tensor.hpp>
 
 using namespace cute;
 
 using T = @{A:type};
+constexpr bool kAcrossA = @{across_a}; // A is stored in rows of M: neighbours along M lie side by side
+constexpr bool kAcrossB = @{across_b}; // B is stored in rows of N
+constexpr int kBM = @{bm};
+constexpr int kBN = @{bn};
 constexpr int kStages = @{stages};
 constexpr int kWarps = @{warps};
 constexpr int kGroup = @{group};
 constexpr int kThreads = 32 * kWarps;
-constexpr bool kTurned = @{turned}; // B has K rows, not N
-using BM = Int<@{bm}>;
-using BN = Int<@{bn}>;
-using BK = Int<64>;
-
-using SmemAtom =
-    decltype(composition(Swizzle<3, 3, 3>{}, Layout<Shape<_8, _64>, Stride<_64, _1>>{}));
-using SmemA = decltype(tile_to_shape(SmemAtom{}, Shape<BM, BK, Int<kStages>>{}));
-using SmemAtomB = conditional_t<
-    kTurned, decltype(composition(Swizzle<3, 3, 3>{}, Layout<Shape<_64, _8>, Stride<_1, _64>>{})),
-    SmemAtom>;
-using SmemB = decltype(tile_to_shape(SmemAtomB{}, Shape<BN, BK, Int<kStages>>{}));
-// + 8: the rows of a column of fragments then start in different banks.
-using SmemC = Layout<Shape<BM, BN>, Stride<Int<BN::value + 8>, _1>>;
-
-// A row is 8 vectors of 8 halves.
-using CpAsync = Copy_Atom<SM80_CP_ASYNC_CACHEGLOBAL_ZFILL<uint128_t>, T>;
-using GmemCopy =
-    decltype(make_tiled_copy(CpAsync{}, Layout<Shape<Int<kThreads / 8>, _8>, Stride<_8, _1>>{},
-                             Layout<Shape<_1, _8>>{}));
-using GmemCopyB = conditional_t<
-    kTurned,
-    decltype(make_tiled_copy(CpAsync{}, Layout<Shape<_8, Int<kThreads / 8>>, Stride<_1, _8>>{},
-                             Layout<Shape<_8, _1>>{})),
-    GmemCopy>;
-using MmaOp = conditional_t<is_same_v<T, half_t>, SM80_16x8x16_F32F16F16F32_TN,
-                            SM80_16x8x16_F32BF16BF16F32_TN>;
-using Mma = decltype(make_tiled_mma(MmaOp{}, Layout<Shape<_2, Int<kWarps / 2>>>{},
-                                    Tile<_32, Int<8 * kWarps>, _16>{}));
-using LdMatrix = Copy_Atom<SM75_U32x4_LDSM_N, T>;
-using LdMatrixB = Copy_Atom<conditional_t<kTurned, SM75_U16x8_LDSM_T, SM75_U32x4_LDSM_N>, T>;
+constexpr int kStageBytes = (kBM + kBN) * 128;
+// A warp makes kHigh times 16 rows and kWide times 16 columns of the tile.
+constexpr int kHigh = kBM / 32;
+constexpr int kWide = kBN / (kWarps / 2) / 16;
 
 @{part:epilogue}
 
-// This block's tile (m, n): walks down kGroup tiles before the next column.
-__device__ int2 tile_of_block(int M, int N)
-{
-    int down = ceil_div(M, BM{}), across = ceil_div(N, BN{});
-    int group = blockIdx.x / (kGroup * across), in_group = blockIdx.x % (kGroup * across);
-    int first = group * kGroup, height = min(kGroup, down - first);
-    return {first + in_group % height, in_group / height};
-}
+@{part:half_mma}
 
-// This thread's part of tile k of one operand into a stage; zeros where there is no such row or k.
-template <class Copy, class Src, class Dst, class Rows, class Coords>
-__device__ void load_tile(Copy tiled, const Src &src, const Dst &dst, const Rows &row_ok,
-                          const Coords &coords, int K, int k, int stage)
-{
-    Tensor ok = make_tensor<bool>(make_shape(size<1>(src), size<2>(src)));
-    CUTE_UNROLL
-    for (int j = 0; j < size<1>(ok); j++) {
-        bool k_ok = k * BK{} + get<1>(coords(0, 0, j)) < K;
-        CUTE_UNROLL
-        for (int i = 0; i < size<0>(ok); i++)
-            ok(i, j) = row_ok(i) && k_ok;
+// A tile of an operand in shared memory: kSize rows or columns of C, and 64 terms.
+template <int kSize, bool kAcross>
+struct Operand {
+    static constexpr int kRows = kAcross ? 64 : kSize; // as it is stored
+    static constexpr int kUnits = kAcross && kSize < 64 ? kSize / 8 : 8;
+
+    __device__ static void load(char *to, const T *from, int first, int size, int k, int K)
+    {
+        if constexpr (kAcross)
+            load_tile<64, kSize, kThreads, true>(to, from, k, K, first, size);
+        else
+            load_tile<kSize, 64, kThreads, true>(to, from, first, size, k, K);
     }
-    copy_if(tiled, ok, src(_, _, _, k), dst(_, _, _, stage));
-}
 
-// Which of the rows this thread loads exist.
-template <class Coords>
-__device__ auto rows_inside(const Coords &coords, int rows)
+    // Where this lane's row for ldmatrix begins. The four 8x8 matrices of a fragment are a half of the
+    // rows (columns) from `first` on and a half of 16 terms each. In A, the next matrix has the other
+    // rows; in B, it has the other terms.
+    __device__ static int lane_at(int first, bool is_a)
+    {
+        int lane = threadIdx.x % 32, next = lane / 8 % 2, last = lane / 16;
+        int half = is_a ? next : last, terms = is_a ? last : next;
+        return kAcross ? place<kRows, kUnits>(8 * terms + lane % 8, first / 8 + half)
+                       : place<kRows, kUnits>(first + 8 * half + lane % 8, terms);
+    }
+
+    // Fragment i along M or N of step k; `at` is the lane's address of fragment 0 of step 0.
+    __device__ static void fragment(uint32_t (&r)[4], uint32_t at, int i, int k)
+    {
+        constexpr int kPairs = kUnits / 2; // pieces of 16 elements in a row
+        if constexpr (kAcross)
+            load_turned(r, (at ^ i % kPairs * 32) + i / kPairs * (64 * 128) + k * (16 * 16 * kUnits));
+        else
+            load_matrices(r, (at ^ k * 32) + i * (16 * 128));
+    }
+};
+using TileA = Operand<kBM, kAcrossA>;
+using TileB = Operand<kBN, kAcrossB>;
+
+struct Place {
+    int m, n; // in tiles
+    int64_t z;
+};
+
+// This block's tile: walks down kGroup tiles before the next column.
+__device__ Place place_of_block(int M, int N)
 {
-    Tensor ok = make_tensor<bool>(make_shape(size<1>(coords)));
-    CUTE_UNROLL
-    for (int i = 0; i < size(ok); i++)
-        ok(i) = get<0>(coords(0, i, 0)) < rows;
-    return ok;
+    int down = ceil_div(M, kBM), across = ceil_div(N, kBN), z = blockIdx.x / (down * across);
+    int at = blockIdx.x - z * down * across;
+    int group = at / (kGroup * across), in_group = at % (kGroup * across);
+    int first = group * kGroup, height = min(kGroup, down - first);
+    return {first + in_group % height, in_group / height, z};
 }
 
 extern "C" __global__ void __launch_bounds__(kThreads)
     gemm(const T *A, const T *B, T *C, @{params}int M, int N, int K)
 {
-    extern __shared__ __align__(128) char smem[];
-    int2 tile = tile_of_block(M, N);
-    A += int64_t(blockIdx.y) * M * K;
-    B += int64_t(blockIdx.y) * N * K;
-    int64_t first = int64_t(blockIdx.y) * M * N;
+    extern __shared__ __align__(1024) char smem[];
+    Place tile = place_of_block(M, N);
+    int lane = threadIdx.x % 32, warp = threadIdx.x / 32, m0 = tile.m * kBM, n0 = tile.n * kBN;
+    int row = warp % 2 * (16 * kHigh), col = warp / 2 * (16 * kWide); // of this warp, in the tile
+    int64_t first = tile.z * M * N;
+    A += tile.z * M * K;
+    B += tile.z * N * K;
     C += first;
-    Tensor mA = make_tensor(make_gmem_ptr(A), make_shape(M, K), make_stride(int64_t(K), _1{}));
-    auto b_strides = [&] {
-        if constexpr (kTurned)
-            return make_stride(_1{}, int64_t(N));
-        else
-            return make_stride(int64_t(K), _1{});
-    }();
-    Tensor mB = make_tensor(make_gmem_ptr(B), make_shape(N, K), b_strides);
-    Tensor mC = make_tensor(make_gmem_ptr(C), make_shape(M, N), make_stride(int64_t(N), _1{}));
-    Tensor gA = local_tile(mA, Shape<BM, BK>{}, make_coord(tile.x, _)); // (BM, BK, k tiles)
-    Tensor gB = local_tile(mB, Shape<BN, BK>{}, make_coord(tile.y, _));
-    Tensor cA = local_tile(make_identity_tensor(shape(mA)), Shape<BM, BK>{}, make_coord(tile.x, 0));
-    Tensor cB = local_tile(make_identity_tensor(shape(mB)), Shape<BN, BK>{}, make_coord(tile.y, 0));
-    T *stages = reinterpret_cast<T *>(smem);
-    Tensor sA = make_tensor(make_smem_ptr(stages), SmemA{});
-    Tensor sB = make_tensor(make_smem_ptr(stages + cosize_v<SmemA>), SmemB{});
 
-    // Global to shared memory.
-    auto thr = GmemCopy{}.get_slice(threadIdx.x);
-    auto thrGB = GmemCopyB{}.get_slice(threadIdx.x);
-    Tensor tAg = thr.partition_S(gA); // (8, rows, 1, k tiles)
-    Tensor tAs = thr.partition_D(sA); // (8, rows, 1, stages)
-    Tensor tBg = thrGB.partition_S(gB);
-    Tensor tBs = thrGB.partition_D(sB);
-    Tensor tAc = thr.partition_S(cA);
-    Tensor tBc = thrGB.partition_S(cB);
-    Tensor okA = rows_inside(tAc, M);
-    Tensor okB = rows_inside(tBc, N);
-    int k_tiles = size<3>(tAg);
-    auto load = [&](int k) {
-        if (k < k_tiles) {
-            load_tile(GmemCopy{}, tAg, tAs, okA, tAc, K, k, k % kStages);
-            load_tile(GmemCopyB{}, tBg, tBs, okB, tBc, K, k, k % kStages);
+    int tiles = ceil_div(K, 64), slot = 0, free = kStages - 1;
+    auto load = [&](int k, int to) {
+        char *stage = smem + to * kStageBytes;
+        if (k < tiles) {
+            TileA::load(stage, A, m0, M, k * 64, K);
+            TileB::load(stage + kBM * 128, B, n0, N, k * 64, K);
         }
-        cp_async_fence(); // also when there is nothing left: the waits count groups
+        cp_async_fence(); // also when nothing is left, because the waits count groups
     };
-
-    // Shared memory to registers, and the product.
-    auto mma = Mma{}.get_slice(threadIdx.x);
-    auto copyA = make_tiled_copy_A(LdMatrix{}, Mma{});
-    auto copyB = make_tiled_copy_B(LdMatrixB{}, Mma{});
-    Tensor rA = mma.partition_fragment_A(sA(_, _, 0)); // k in steps of 16
-    Tensor rB = mma.partition_fragment_B(sB(_, _, 0));
-    Tensor acc = partition_fragment_C(Mma{}, Shape<BM, BN>{});
-    auto thrA = copyA.get_slice(threadIdx.x);
-    auto thrB = copyB.get_slice(threadIdx.x);
-    Tensor tXsA = thrA.partition_S(sA);
-    Tensor tXsB = thrB.partition_S(sB);
-    Tensor tXrA = thrA.retile_D(rA);
-    Tensor tXrB = thrB.retile_D(rB);
-    clear(acc);
-
     CUTE_UNROLL
     for (int k = 0; k < kStages - 1; k++)
-        load(k);
-    for (int k = 0; k < k_tiles; k++) {
-        cp_async_wait<kStages - 2>(); // tile k has landed, for this thread
-        __syncthreads();              // for all; and all are done with the stage loaded next
-        load(k + kStages - 1);
-        int stage = k % kStages;
+        load(k, k);
+
+    uint32_t a_at = shared_address(smem) + TileA::lane_at(row, true);
+    uint32_t b_at = shared_address(smem) + kBM * 128 + TileB::lane_at(col, false);
+    uint32_t a[2][kHigh][4], b[2][kWide][4];
+    auto fetch = [&](int stage, int k) {
         CUTE_UNROLL
-        for (int i = 0; i < size<2>(rA); i++) {
-            copy(copyA, tXsA(_, _, i, stage), tXrA(_, _, i));
-            copy(copyB, tXsB(_, _, i, stage), tXrB(_, _, i));
-            cute::gemm(Mma{}, rA(_, _, i), rB(_, _, i), acc);
+        for (int i = 0; i < kHigh; i++)
+            TileA::fragment(a[k % 2][i], a_at + stage * kStageBytes, i, k);
+        CUTE_UNROLL
+        for (int j = 0; j < kWide; j++)
+            TileB::fragment(b[k % 2][j], b_at + stage * kStageBytes, j, k);
+    };
+    float sum[kHigh][2 * kWide][4] = {};
+    for (int t = 0; t < tiles; t++) {
+        cp_async_wait<kStages - 2>(); // tile t has landed, for this thread
+        __syncthreads();              // for all; and all are done with the stage that is loaded next
+        load(t + kStages - 1, free);
+        fetch(slot, 0);
+        CUTE_UNROLL
+        for (int k = 0; k < 4; k++) { // steps of 16 terms
+            if (k < 3)
+                fetch(slot, k + 1);
+            CUTE_UNROLL
+            for (int i = 0; i < kHigh; i++)
+                CUTE_UNROLL
+                for (int j = 0; j < kWide; j++) {
+                    multiply(sum[i][2 * j], a[k % 2][i], b[k % 2][j][0], b[k % 2][j][1]);
+                    multiply(sum[i][2 * j + 1], a[k % 2][i], b[k % 2][j][2], b[k % 2][j][3]);
+                }
         }
+        free = slot;
+        slot = slot + 1 == kStages ? 0 : slot + 1;
     }
     cp_async_wait<0>();
     __syncthreads(); // the stages are free
 
     // Registers to shared memory to global memory.
     Extra extra{@{data}};
-    int m0 = tile.x * BM{}, n0 = tile.y * BN{};
-    Tensor sC = make_tensor(make_smem_ptr(stages), SmemC{});
-    Tensor tC = mma.partition_C(make_identity_tensor(Shape<BM, BN>{}));
-    Tensor rC = make_tensor_like<T>(acc);
+    constexpr int kPitch = kBN + 8; // 8 rows of a column of fragments then start in different banks
+    T *out = reinterpret_cast<T *>(smem);
     CUTE_UNROLL
-    for (int i = 0; i < size(acc); i++)
-        rC(i) = T(finish(acc(i), extra, first, m0 + get<0>(tC(i)), n0 + get<1>(tC(i)), M, N));
-    copy(AutoVectorizingCopy{}, rC, mma.partition_C(sC));
+    for (int i = 0; i < kHigh; i++)
+        CUTE_UNROLL
+        for (int j = 0; j < 2 * kWide; j++)
+            CUTE_UNROLL
+            for (int h = 0; h < 2; h++) {
+                int r = row + 16 * i + 8 * h + lane / 4, c = col + 8 * j + 2 * (lane % 4);
+                float x = finish(sum[i][j][2 * h], extra, first, m0 + r, n0 + c, M, N);
+                float y = finish(sum[i][j][2 * h + 1], extra, first, m0 + r, n0 + c + 1, M, N);
+                *reinterpret_cast<uint32_t *>(out + r * kPitch + c) = pack(x, y);
+            }
     __syncthreads();
 
-    Tensor gC = local_tile(mC, Shape<BM, BN>{}, make_coord(tile.x, tile.y));
-    int rows = min(BM::value, M - m0), cols = min(BN::value, N - n0);
     if (N % 8 == 0 && reinterpret_cast<size_t>(C) % 16 == 0) {
-        auto out = make_tiled_copy(
-            Copy_Atom<UniversalCopy<uint128_t>, T>{},
-            Layout<Shape<Int<kThreads / 8>, _8>, Stride<_8, _1>>{}, Layout<Shape<_1, _8>>{});
-        auto thrC = out.get_slice(threadIdx.x);
-        Tensor inside =
-            cute::lazy::transform(thrC.partition_S(make_identity_tensor(Shape<BM, BN>{})),
-                                  [&](auto c) { return elem_less(c, make_shape(rows, cols)); });
-        copy_if(out, inside, thrC.partition_S(sC), thrC.partition_D(gC));
+        CUTE_UNROLL
+        for (int i = 0; i < kBM * kBN / 8 / kThreads; i++) {
+            int v = threadIdx.x + i * kThreads, r = v / (kBN / 8), c = v % (kBN / 8) * 8;
+            if (m0 + r < M && n0 + c < N)
+                *reinterpret_cast<uint4 *>(C + int64_t(m0 + r) * N + n0 + c) =
+                    *reinterpret_cast<uint4 *>(out + r * kPitch + c);
+        }
     } else {
+        int rows = min(kBM, M - m0), cols = min(kBN, N - n0);
         for (int i = threadIdx.x; i < rows * cols; i += kThreads)
-            gC(i / cols, i % cols) = sC(i / cols, i % cols);
+            C[int64_t(m0 + i / cols) * N + n0 + i % cols] = out[i / cols * kPitch + i % cols];
     }
 }
 
@@ -211,24 +189,28 @@ extern "C" __global__ void gemm_any(const T *A, const T *B, T *C, @{params}int M
 {
     __shared__ float a[16][17], b[16][17];
     int tx = threadIdx.x, ty = threadIdx.y;
-    int m = blockIdx.y * 16 + ty, n = blockIdx.x * 16 + tx, nb = blockIdx.x * 16 + ty;
+    int across = ceil_div(N, 16), at = blockIdx.x / across, down = ceil_div(M, 16);
+    int m0 = at % down * 16, n0 = int(blockIdx.x) % across * 16, m = m0 + ty, n = n0 + tx;
+    int64_t z = at / down, first = z * M * N;
     float sum = 0;
-    A += int64_t(blockIdx.z) * M * K;
-    B += int64_t(blockIdx.z) * N * K;
+    A += z * M * K;
+    B += z * N * K;
     for (int k0 = 0; k0 < K; k0 += 16) {
-        int k = k0 + tx, kb = k0 + ty;
-        a[ty][tx] = m < M && k < K ? float(A[int64_t(m) * K + k]) : 0.f;
-        if (kTurned)
-            b[tx][ty] = n < N && kb < K ? float(B[int64_t(kb) * N + n]) : 0.f;
+        int kx = k0 + tx, ky = k0 + ty;
+        if (kAcrossA)
+            a[tx][ty] = m0 + tx < M && ky < K ? float(A[int64_t(ky) * M + m0 + tx]) : 0.f;
         else
-            b[ty][tx] = nb < N && k < K ? float(B[int64_t(nb) * K + k]) : 0.f;
+            a[ty][tx] = m < M && kx < K ? float(A[int64_t(m) * K + kx]) : 0.f;
+        if (kAcrossB)
+            b[tx][ty] = n < N && ky < K ? float(B[int64_t(ky) * N + n]) : 0.f;
+        else
+            b[ty][tx] = n0 + ty < N && kx < K ? float(B[int64_t(n0 + ty) * K + kx]) : 0.f;
         __syncthreads();
         for (int i = 0; i < 16; i++)
             sum += a[ty][i] * b[tx][i];
         __syncthreads();
     }
     Extra extra{@{data}};
-    int64_t first = int64_t(blockIdx.z) * M * N;
     if (m < M && n < N)
         C[first + int64_t(m) * N + n] = T(finish(sum, extra, first, m, n, M, N));
 }
