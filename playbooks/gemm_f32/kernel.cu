@@ -38,12 +38,6 @@ constexpr bool kTurnedB = @{turned_b}; // B has N rows, not K
 constexpr int kRowA = kBM + (kTurnedA ? 0 : 4);
 constexpr int kRowB = kBN + (kTurnedB ? 4 : 0);
 
-using Vec4 = Copy_Atom<UniversalCopy<uint128_t>, float>;
-using SmemA = Layout<Shape<Int<kBK>, Int<kBM>, Int<kBuffers>>,
-                     Stride<Int<kRowA>, _1, Int<kBK * kRowA>>>;
-using SmemB =
-    Layout<Shape<Int<kBK>, Int<kBN>, Int<kBuffers>>, Stride<Int<kRowB>, _1, Int<kBK * kRowB>>>;
-
 @{part:epilogue}
 
 @{part:masked}
@@ -57,96 +51,104 @@ __device__ int2 tile_of_block(int M, int N)
     return {first + in_group % height, in_group / height};
 }
 
+// Copies kWidth neighbours.
 template <int kWidth>
-__device__ void gemm(const float *A, const float *B, float *C, const Extra &extra, int M, int N,
-                     int K)
+__device__ void copy_vector(float *to, const float *from)
 {
-    using V = uint_bit_t<32 * kWidth>;
-    using Atom = Copy_Atom<UniversalCopy<V>, float>;
-    constexpr int kLoadsA = kBM * kBK / kWidth / kThreads, kLoadsB = kBN * kBK / kWidth / kThreads;
-    __shared__ alignas(16) float smem_a[cosize_v<SmemA>], smem_b[cosize_v<SmemB>];
-    Tensor sA = make_tensor(make_smem_ptr(smem_a), SmemA{}); // (k, m, buffer)
-    Tensor sB = make_tensor(make_smem_ptr(smem_b), SmemB{}); // (k, n, buffer)
-    int2 tile = tile_of_block(M, N);
-    int64_t z = blockIdx.y, first = z * M * N;
-    int rowsA = kTurnedA ? K : M, colsA = kTurnedA ? M : K;
-    int rowsB = kTurnedB ? N : K, colsB = kTurnedB ? K : N;
-    Tensor mA = make_tensor(make_gmem_ptr(A + z * M * K), make_shape(rowsA, colsA),
-                            make_stride(int64_t(colsA), _1{}));
-    Tensor mB = make_tensor(make_gmem_ptr(B + z * N * K), make_shape(rowsB, colsB),
-                            make_stride(int64_t(colsB), _1{}));
-    Tensor mC = make_tensor(make_gmem_ptr(C + first), make_shape(M, N),
-                            make_stride(int64_t(N), _1{}));
-    // In vectors along the rows: (1, kWidth, rows, vectors).
-    Tensor vA = local_tile(mA, Shape<_1, Int<kWidth>>{}, make_coord(_, _));
-    Tensor vB = local_tile(mB, Shape<_1, Int<kWidth>>{}, make_coord(_, _));
-    Tensor rA = make_tensor<float>(Shape<Int<kWidth>, Int<kLoadsA>>{});
-    Tensor rB = make_tensor<float>(Shape<Int<kWidth>, Int<kLoadsB>>{});
-    int thread = threadIdx.x;
+    if constexpr (kWidth == 4)
+        *reinterpret_cast<float4 *>(to) = *reinterpret_cast<const float4 *>(from);
+    else
+        *to = *from;
+}
 
-    // Place of this thread's load i in a tile, as (row, first column).
-    auto place = [&](int i, int across) {
-        int v = thread + i * kThreads;
-        return make_coord(v / (across / kWidth), v % (across / kWidth) * kWidth);
-    };
-    // Loads this thread's part of a tile of an operand. The tile's rows are elements of K if `by_k`.
-    auto fetch_tile = [&](auto by_k, const auto &from, auto &to, int rows, int cols, int tile_at,
-                          int width, int k0) {
+// A tile of an operand: kSize rows or columns of C, and kBK terms. kByK: the matrix has a row for each
+// term. In shared memory, a row of kPitch floats has one term.
+template <int kWidth, int kSize, bool kByK, int kPitch>
+struct Part {
+    static constexpr int kLoads = kSize * kBK / kWidth / kThreads; // of a thread
+    alignas(16) float r[kLoads][kWidth];
+
+    // Place of this thread's load i in the tile as it lies in memory: row, first column.
+    __device__ static int2 place(int i)
+    {
+        constexpr int kVectors = (kByK ? kSize : kBK) / kWidth; // in a row
+        int v = threadIdx.x + i * kThreads;
+        return {v / kVectors, v % kVectors * kWidth};
+    }
+
+    __device__ void fetch(const float *from, int first, int size, int k0, int K)
+    {
         CUTE_UNROLL
-        for (int i = 0; i < size<1>(to); i++) {
-            auto [r, c] = place(i, by_k ? width : kBK);
-            int row = by_k ? k0 + r : tile_at + r, col = by_k ? tile_at + c : k0 + c;
-            if (row < rows && col < cols)
-                copy(Atom{}, from(0, _, row, col / kWidth), to(_, i));
-            else
-                clear(to(_, i));
+        for (int i = 0; i < kLoads; i++) {
+            int2 at = place(i);
+            int row = at.x + (kByK ? k0 : first), col = at.y + (kByK ? first : k0);
+            CUTE_UNROLL
+            for (int j = 0; j < kWidth; j++)
+                r[i][j] = 0;
+            if (row < (kByK ? K : size) && col < (kByK ? size : K))
+                copy_vector<kWidth>(r[i], from + int64_t(row) * (kByK ? size : K) + col);
         }
-    };
-    auto put_tile = [&](auto by_k, const auto &from, auto &&to, int width) {
+    }
+
+    __device__ void put(float *tile) const
+    {
         CUTE_UNROLL
-        for (int i = 0; i < size<1>(from); i++) {
-            auto [r, c] = place(i, by_k ? width : kBK);
-            if constexpr (by_k) {
-                copy(Atom{}, from(_, i), make_tensor(&to(r, c), Layout<Int<kWidth>>{}));
+        for (int i = 0; i < kLoads; i++) {
+            int2 at = place(i);
+            if constexpr (kByK) {
+                copy_vector<kWidth>(tile + at.x * kPitch + at.y, r[i]);
             } else {
                 CUTE_UNROLL
                 for (int j = 0; j < kWidth; j++)
-                    to(c + j, r) = from(j, i);
+                    tile[(at.y + j) * kPitch + at.x] = r[i][j];
             }
         }
-    };
+    }
+};
+
+template <int kWidth>
+__device__ void gemm(const float *__restrict__ A, const float *__restrict__ B, float *C, const Extra &extra,
+                     int M, int N, int K)
+{
+    __shared__ alignas(16) float smem_a[kBuffers * kBK * kRowA], smem_b[kBuffers * kBK * kRowB];
+    int2 tile = tile_of_block(M, N);
+    int64_t z = blockIdx.y, first = z * M * N;
+    int thread = threadIdx.x, m0 = tile.x * kBM, n0 = tile.y * kBN;
+    A += z * M * K;
+    B += z * N * K;
+    C += first;
+    Part<kWidth, kBM, kTurnedA, kRowA> part_a;
+    Part<kWidth, kBN, !kTurnedB, kRowB> part_b;
     auto fetch = [&](int k0) {
-        fetch_tile(bool_constant<kTurnedA>{}, vA, rA, rowsA, colsA, tile.x * kBM, kBM, k0);
-        fetch_tile(bool_constant<!kTurnedB>{}, vB, rB, rowsB, colsB, tile.y * kBN, kBN, k0);
+        part_a.fetch(A, m0, M, k0, K);
+        part_b.fetch(B, n0, N, k0, K);
     };
     auto put = [&](int buffer) {
-        put_tile(bool_constant<kTurnedA>{}, rA, sA(_, _, buffer), kBM);
-        put_tile(bool_constant<!kTurnedB>{}, rB, sB(_, _, buffer), kBN);
+        part_a.put(smem_a + buffer * (kBK * kRowA));
+        part_b.put(smem_b + buffer * (kBK * kRowB));
     };
 
     // A warp makes a piece 4 threads high and 8 wide.
     int warp = thread / 32, lane = thread % 32, wide = kBN / 64;
     int ty = warp / wide * 4 + lane / 8, tx = warp % wide * 8 + lane % 8;
-    Tensor acc = make_tensor<float>(Shape<_8, _8>{});
-    Tensor a = make_tensor<float>(Shape<_4, _2>{});
-    Tensor b = make_tensor<float>(Shape<_4, _2>{});
+    float acc[8][8] = {};
     auto row_at = [&](int i) { return i / 4 * (kBM / 2) + ty * 4 + i % 4; };
     auto col_at = [&](int j) { return j / 4 * (kBN / 2) + tx * 4 + j % 4; };
     auto multiply = [&](int buffer) {
+        const float *from_a = smem_a + buffer * (kBK * kRowA), *from_b = smem_b + buffer * (kBK * kRowB);
         CUTE_UNROLL
         for (int k = 0; k < kBK; k++) {
+            alignas(16) float a[8], b[8];
             CUTE_UNROLL
-            for (int h = 0; h < 2; h++) {
-                copy(Vec4{}, make_tensor(make_smem_ptr(&sA(k, row_at(4 * h), buffer)), Layout<_4>{}),
-                     a(_, h));
-                copy(Vec4{}, make_tensor(make_smem_ptr(&sB(k, col_at(4 * h), buffer)), Layout<_4>{}),
-                     b(_, h));
+            for (int h = 0; h < 8; h += 4) {
+                copy_vector<4>(a + h, from_a + k * kRowA + row_at(h));
+                copy_vector<4>(b + h, from_b + k * kRowB + col_at(h));
             }
             CUTE_UNROLL
             for (int i = 0; i < 8; i++)
                 CUTE_UNROLL
                 for (int j = 0; j < 8; j++)
-                    acc(i, j) += a(i) * b(j);
+                    acc[i][j] += a[i] * b[j];
         }
     };
 
@@ -156,31 +158,29 @@ __device__ void gemm(const float *A, const float *B, float *C, const Extra &extr
         for (int i = 0; i < 8; i++)
             CUTE_UNROLL
             for (int j = 0; j < 8; j += kWidth) {
-                int row = tile.x * kBM + row_at(i), col = tile.y * kBN + col_at(j);
+                int row = m0 + row_at(i), col = n0 + col_at(j);
                 if (row < M && col < N)
-                    act(i, j, row, col, make_tensor(make_gmem_ptr(&mC(row, col)), Layout<Int<kWidth>>{}));
+                    act(acc[i] + j, row, col, C + int64_t(row) * N + col);
             }
     };
     auto end_chain = [&](bool first_chain) {
-        each_vector([&](int i, int j, int, int, auto c) {
-            Tensor sum = make_tensor<float>(Shape<Int<kWidth>>{});
-            clear(sum);
+        each_vector([&](float *part, int, int, float *c) {
+            alignas(16) float sum[kWidth] = {};
             if (!first_chain)
-                copy(Atom{}, c, sum);
+                copy_vector<kWidth>(sum, c);
             CUTE_UNROLL
             for (int v = 0; v < kWidth; v++) {
-                float before = sum(v);
-                sum(v) += acc(i, j + v);
-                float lost = acc(i, j + v) - (sum(v) - before);
-                acc(i, j + v) = isfinite(lost) ? lost : 0.f;
+                float before = sum[v];
+                sum[v] += part[v];
+                float lost = part[v] - (sum[v] - before);
+                part[v] = isfinite(lost) ? lost : 0.f;
             }
-            copy(Atom{}, sum, c);
+            copy_vector<kWidth>(c, sum);
         });
     };
 
     // The epilogue ignores the sums of a masked tile.
-    int terms = is_masked(tile.x * kBM, kBM, tile.y * kBN, kBN) ? kBK : K;
-    clear(acc);
+    int terms = is_masked(m0, kBM, n0, kBN) ? kBK : K;
     fetch(0);
     put(0);
     __syncthreads();
@@ -199,15 +199,14 @@ __device__ void gemm(const float *A, const float *B, float *C, const Extra &extr
     }
     multiply(buffer);
 
-    each_vector([&](int i, int j, int row, int col, auto c) {
-        Tensor out = make_tensor<float>(Shape<Int<kWidth>>{});
-        clear(out);
+    each_vector([&](const float *part, int row, int col, float *c) {
+        alignas(16) float out[kWidth] = {};
         if (terms > kChain)
-            copy(Atom{}, c, out);
+            copy_vector<kWidth>(out, c);
         CUTE_UNROLL
         for (int v = 0; v < kWidth; v++)
-            out(v) = finish(out(v) + acc(i, j + v), extra, first, row, col + v, M, N);
-        copy(Atom{}, out, c);
+            out[v] = finish(out[v] + part[v], extra, first, row, col + v, M, N);
+        copy_vector<kWidth>(c, out);
     });
 }
 
