@@ -7,10 +7,10 @@
       "grid": ["cdiv(@{N}, @{threads}*@{unroll})"], "block": [@{threads}],
       "args": [@{in:args}, "@{out}", "@{N}"] } ] }
 */
-// One output for each element. A block owns a tile; the tiled copy deals it out in vectors, or one
-// by one where a tensor is not aligned for that. A thread loads all it owns of every input, then
-// computes, then stores. Only the last tile can be cut off by the end of the tensors: it is copied
-// element by element, predicated on its coordinates.
+// One output for each element. A block owns a tile, and its threads take vectors of it in turn, or
+// single elements where a tensor is not aligned for vectors. A thread loads all it owns of every input,
+// then computes, then stores. Only the last tile can be cut off by the end of the tensors: it is copied
+// element by element.
 #include <cute/tensor.hpp>
 
 using namespace cute;
@@ -29,58 +29,56 @@ __device__ @{expr:type} op(@{in:values})
     return @{expr};
 }
 
-// Copies of data that is used once: the caches drop it first.
-@{part:stream_load}
+@{part:vector_access}
 
-@{part:stream_store}
-
-template <class Args, int... I>
-__device__ auto apply(const Args &args, int i, seq<I...>)
+template <int kWidth, int... I>
+__device__ auto apply(const T (&x)[kInputs][kUnroll][kWidth], int u, int j, seq<I...>)
 {
-    return op(args(i, I)...);
+    return op(x[I][u][j]...);
 }
 
 template <int kWidth, class... In>
 __device__ void tile(T *out, int64_t n, const In *...ins)
 {
-    using V = uint_bit_t<sizeof_bits_v<T> * kWidth>;
-    using Load = conditional_t<kStream, StreamLoad<V>, UniversalCopy<V>>;
-    using Store = conditional_t<kStream, StreamStore<V>, UniversalCopy<V>>;
-    using Tile = Int<kThreads * kWidth * kUnroll>;
-    auto load = make_tiled_copy(Copy_Atom<Load, T>{}, Layout<Int<kThreads>>{},
-                                Layout<Int<kWidth>>{});
-    auto store = make_tiled_copy(Copy_Atom<Store, T>{}, Layout<Int<kThreads>>{},
-                                 Layout<Int<kWidth>>{});
-    auto mine = load.get_slice(threadIdx.x);
-
+    constexpr int kTile = kThreads * kWidth * kUnroll, kStep = kThreads * kWidth;
     const T *in[] = {ins...};
-    int64_t first = int64_t(blockIdx.x) * Tile::value;
-    int rest = int(min(int64_t(Tile::value), n - first)); // elements of this tile
-    bool whole = rest == Tile::value;
-    auto piece = [&](auto *p) { return make_tensor(make_gmem_ptr(p + first), Layout<Tile>{}); };
-    Tensor tC = mine.partition_S(make_identity_tensor(Shape<Tile>{}));
-    auto inside = cute::lazy::transform(tC, [&](auto c) { return get<0>(c) < rest; });
+    int64_t block = int64_t(blockIdx.x) * kTile, first = block + threadIdx.x * kWidth;
+    bool whole = n - block >= kTile;
+    int rest = int(min(int64_t(kTile), n - first)); // elements from this thread's first one on
 
-    Tensor tY = mine.partition_D(piece(out)); // ((kWidth, 1), kUnroll)
-    Tensor y = make_fragment_like(tY);
-    Tensor x = make_tensor<T>(append(shape(y), Int<kInputs>{}));
+    T x[kInputs][kUnroll][kWidth], y[kUnroll][kWidth];
     CUTE_UNROLL
     for (int i = 0; i < kInputs; i++) {
-        Tensor tX = mine.partition_S(piece(in[i]));
-        if (whole)
-            copy(load, tX, x(_, _, i));
-        else
-            copy_if(inside, tX, x(_, _, i));
+        const T *from = in[i] + first;
+        CUTE_UNROLL
+        for (int u = 0; u < kUnroll; u++) {
+            if (whole) {
+                load_vector<kStream>(x[i][u], from + u * kStep);
+            } else {
+                CUTE_UNROLL
+                for (int j = 0; j < kWidth; j++)
+                    if (u * kStep + j < rest)
+                        x[i][u][j] = from[u * kStep + j];
+            }
+        }
     }
-    Tensor args = group_modes<0, 2>(x);
     CUTE_UNROLL
-    for (int i = 0; i < size(y); i++)
-        if (whole || inside(i))
-            y(i) = T(apply(args, i, make_seq<kInputs>{}));
-    if (whole)
-        copy(store, y, tY);
-    else
-        copy_if(inside, y, tY);
+    for (int u = 0; u < kUnroll; u++)
+        CUTE_UNROLL
+        for (int j = 0; j < kWidth; j++)
+            if (whole || u * kStep + j < rest)
+                y[u][j] = T(apply(x, u, j, make_seq<kInputs>{}));
+    CUTE_UNROLL
+    for (int u = 0; u < kUnroll; u++) {
+        if (whole) {
+            store_vector<kStream>(out + first + u * kStep, y[u]);
+        } else {
+            CUTE_UNROLL
+            for (int j = 0; j < kWidth; j++)
+                if (u * kStep + j < rest)
+                    out[first + u * kStep + j] = y[u][j];
+        }
+    }
 }
 
 extern "C" __global__ void __launch_bounds__(kThreads)
