@@ -30,46 +30,38 @@ __device__ @{expr:type} op(@{in:values}@{scalars:params})
     return @{expr};
 }
 
-@{part:fetch}
+@{part:broadcast_view}
 
-@{part:put}
-
-// I is wide enough for every index.
 template <class I, int kWidth>
 __device__ void tile(@{in:typed}, T *@{restrict}out, @{dims:params}@{scalars:params})
 {
     auto dims = make_shape(@{dims:shape}); // the innermost first
     auto view = [&](auto *p, auto strides) {
-        Tensor all = make_tensor(make_gmem_ptr(p), make_layout(dims, strides));
-        return zipped_divide(all, Shape<Int<kWidth>>{}); // (kWidth, vectors)
+        using E = remove_cv_t<remove_pointer_t<decltype(p)>>;
+        return View<I, kWidth, E, decltype(dims), decltype(strides)>{p, dims, strides};
     };
     auto ins = make_tuple(@{in:views});
     auto x = cute::transform(ins, [](auto const &t) {
-        return make_tensor<typename remove_cvref_t<decltype(t)>::value_type>(
-            Shape<Int<kWidth>, Int<kUnroll>>{});
+        return Vectors<typename remove_cvref_t<decltype(t)>::Element, kUnroll, kWidth>{};
     });
     I n = size(dims) / kWidth, first = I(blockIdx.x) * (kThreads * kUnroll) + threadIdx.x;
-    Tensor gOut = make_tensor(make_gmem_ptr(out), make_shape(Int<kWidth>{}, n));
 
     CUTE_UNROLL
     for (int u = 0; u < kUnroll; u++) {
         I i = first + u * kThreads;
         if (i < n)
-            cute::for_each(make_seq<tuple_size<decltype(ins)>::value>{}, [&](auto k) {
-                fetch(get<k>(ins)(make_coord(_), i), get<k>(x)(_, u));
-            });
+            cute::for_each(make_seq<tuple_size<decltype(ins)>::value>{},
+                           [&](auto k) { get<k>(ins).load(get<k>(x).v[u], i); });
     }
     CUTE_UNROLL
     for (int u = 0; u < kUnroll; u++) {
         I i = first + u * kThreads;
-        Tensor y = make_tensor<T>(Shape<Int<kWidth>>{});
+        T y[kWidth];
         CUTE_UNROLL
         for (int j = 0; j < kWidth; j++)
-            y(j) = T(cute::apply(x, [&](auto const &...v) {
-                return op(v(j, u)...@{scalars:names});
-            }));
+            y[j] = T(cute::apply(x, [&](auto const &...in) { return op(in.v[u][j]...@{scalars:names}); }));
         if (i < n)
-            put<kStream>(y, gOut(_, i));
+            store_vector<kStream>(out + i * kWidth, y);
     }
 }
 
