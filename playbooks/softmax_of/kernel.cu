@@ -34,82 +34,79 @@ __device__ float op(@{in:values}@{scalars:params})
     return @{sign}(@{expr});
 }
 
-@{part:stream_store}
-
-@{part:fetch}
+@{part:broadcast_view}
 
 @{part:join_row}
 
-// I is wide enough for every index.
 template <class I, int kWidth>
 __device__ void softmax(@{in:typed}, T *__restrict__ out, int64_t rows, int64_t cols,
                         @{dims:params}@{scalars:params})
 {
-    using V = Vector<T, kWidth>;
-    using Store = Copy_Atom<conditional_t<kStream, StreamStore<V>, UniversalCopy<V>>, T>;
     __shared__ float part[2 * 32];
     auto dims = make_shape(@{dims:shape}); // the innermost first: it is the rows' length
     auto view = [&](auto *p, auto strides) {
-        Tensor all = make_tensor(make_gmem_ptr(p), make_layout(dims, strides));
-        return zipped_divide(all, Shape<Int<kWidth>>{}); // (kWidth, vectors)
+        using E = remove_cv_t<remove_pointer_t<decltype(p)>>;
+        return View<I, kWidth, E, decltype(dims), decltype(strides)>{p, dims, strides};
     };
     auto ins = make_tuple(@{in:views});
     I vectors = I(cols / kWidth), row = I(blockIdx.x) * blockDim.y + threadIdx.y;
     bool there = row < rows;
-    Tensor gOut = make_tensor(make_gmem_ptr(out), make_shape(Int<kWidth>{}, vectors * I(rows)));
 
     // The expression at vector i of the row.
-    auto value = [&](I i, auto &&e) {
+    auto value = [&](I i, float (&e)[kWidth]) {
         auto x = cute::transform(ins, [&](auto const &t) {
-            Tensor r = make_tensor<typename remove_cvref_t<decltype(t)>::value_type>(
-                Shape<Int<kWidth>>{});
-            fetch(t(make_coord(_), row * vectors + i), r);
+            Vectors<typename remove_cvref_t<decltype(t)>::Element, 1, kWidth> r;
+            t.load(r.v[0], row * vectors + i);
             return r;
         });
         CUTE_UNROLL
         for (int j = 0; j < kWidth; j++)
-            e(j) = cute::apply(
-                x, [&](auto const &...v) { return op(float(v(j))...@{scalars:names}); });
+            e[j] = cute::apply(
+                x, [&](auto const &...in) { return op(float(in.v[0][j])...@{scalars:names}); });
     };
-    auto store = [&](I i, auto const &e, float m, float inv, float log_sum) {
-        Tensor y = make_tensor<T>(Shape<Int<kWidth>>{});
+    auto store = [&](I i, const float (&e)[kWidth], float m, float inv, float log_sum) {
+        T y[kWidth];
         CUTE_UNROLL
         for (int j = 0; j < kWidth; j++)
-            y(j) = T(kLog ? e(j) - log_sum : __expf(e(j) - m) * inv);
-        copy(Store{}, y, gOut(_, row * vectors + i));
+            y[j] = T(kLog ? e[j] - log_sum : __expf(e[j] - m) * inv);
+        store_vector<kStream>(out + (row * vectors + i) * kWidth, y);
     };
 
     float m = MINUS_INF, sum = 0;
-    Tensor e = make_tensor<float>(Shape<Int<kWidth>, Int<kPer>>{});
+    float e[kPer][kWidth];
+    // Each element in the registers.
+    auto each = [&](auto act) {
+        CUTE_UNROLL
+        for (int k = 0; k < kPer; k++)
+            CUTE_UNROLL
+            for (int j = 0; j < kWidth; j++)
+                act(e[k][j]);
+    };
     auto at = [&](int k) { return I(k) * I(blockDim.x) + I(threadIdx.x); };
     bool held = vectors <= I(kPer) * I(blockDim.x);
     if (held) {
-        fill(e, MINUS_INF);
+        each([](float &x) { x = MINUS_INF; });
         CUTE_UNROLL
         for (int k = 0; k < kPer; k++)
             if (there && at(k) < vectors)
-                value(at(k), e(_, k));
-        CUTE_UNROLL
-        for (int i = 0; i < size(e); i++)
-            m = fmaxf(m, e(i));
+                value(at(k), e[k]);
+        each([&](float x) { m = fmaxf(m, x); });
     } else {
         for (I i = threadIdx.x; there && i < vectors; i += blockDim.x) {
-            value(i, e(_, 0));
+            value(i, e[0]);
             float old = m;
             CUTE_UNROLL
             for (int j = 0; j < kWidth; j++)
-                m = fmaxf(m, e(j, 0));
+                m = fmaxf(m, e[0][j]);
             sum *= scale(old, m);
             CUTE_UNROLL
             for (int j = 0; j < kWidth; j++)
-                sum += scale(e(j, 0), m == MINUS_INF ? 0.f : m);
+                sum += scale(e[0][j], m == MINUS_INF ? 0.f : m);
         }
     }
     float all = join_row(m, part, max_of), base = all == MINUS_INF ? 0.f : all;
     if (held)
-        CUTE_UNROLL
-        for (int i = 0; i < size(e); i++)
-            sum += __expf(e(i) - base);
+        each([&](float x) { sum += __expf(x - base); });
     else
         sum *= scale(m, all);
     sum = join_row(sum, part + 32, sum_of);
@@ -120,11 +117,11 @@ __device__ void softmax(@{in:typed}, T *__restrict__ out, int64_t rows, int64_t 
         CUTE_UNROLL
         for (int k = 0; k < kPer; k++)
             if (there && at(k) < vectors)
-                store(at(k), e(_, k), all, inv, log_sum);
+                store(at(k), e[k], all, inv, log_sum);
     } else {
         for (I i = threadIdx.x; there && i < vectors; i += blockDim.x) {
-            value(i, e(_, 0));
-            store(i, e(_, 0), all, inv, log_sum);
+            value(i, e[0]);
+            store(i, e[0], all, inv, log_sum);
         }
     }
 }
