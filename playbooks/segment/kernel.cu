@@ -27,15 +27,14 @@ constexpr int kHeavy = @{heavy};
 constexpr bool kAhead = @{ahead};
 constexpr bool kMean = @{mean};
 
-template <int kWidth>
-using Atom = Copy_Atom<UniversalCopy<uint_bit_t<sizeof_bits_v<T> * kWidth>>, T>;
+@{part:vector_access}
 
-// Adds vector c of the neighbours first, first + step, ... before end to sum.
-template <int kWidth, class Table, class Sum>
-__device__ void add_rows(const Index *col, int first, int end, int step, int c, const Table &gX,
-                         Sum &sum)
+// Adds the vector at column c of the neighbours first, first + step, ... before end to sum.
+template <int kWidth>
+__device__ void add_rows(float (&sum)[kWidth], const Index *col, int first, int end, int step,
+                         const T *x, int cols, int c)
 {
-    Tensor r = make_tensor<T>(Shape<Int<kWidth>, Int<kUnroll>>{});
+    T r[kUnroll][kWidth];
     int next[kUnroll];
     auto fetch = [&](int e) {
         CUTE_UNROLL
@@ -50,7 +49,7 @@ __device__ void add_rows(const Index *col, int first, int end, int step, int c, 
         CUTE_UNROLL
         for (int k = 0; k < kUnroll; k++)
             if (e + k * step < end)
-                copy(Atom<kWidth>{}, gX(0, _, next[k], c), r(_, k));
+                load_vector<false>(r[k], x + int64_t(next[k]) * cols + c);
         if constexpr (kAhead)
             fetch(e + kUnroll * step);
         CUTE_UNROLL
@@ -58,19 +57,27 @@ __device__ void add_rows(const Index *col, int first, int end, int step, int c, 
             if (e + k * step < end)
                 CUTE_UNROLL
                 for (int i = 0; i < kWidth; i++)
-                    sum(i) += float(r(i, k));
+                    sum[i] += float(r[k][i]);
     }
 }
 
-template <int kWidth, class Sum, class Out>
-__device__ void store(const Sum &sum, int count, Out &&out)
+template <int kWidth>
+__device__ void store(const float (&sum)[kWidth], int count, T *out)
 {
-    Tensor r = make_tensor<T>(Shape<Int<kWidth>>{});
+    T r[kWidth];
     float scale = kMean ? 1.f / float(count > 0 ? count : 1) : 1.f;
     CUTE_UNROLL
     for (int i = 0; i < kWidth; i++)
-        r(i) = T(sum(i) * scale);
-    copy(Atom<kWidth>{}, r, out);
+        r[i] = T(sum[i] * scale);
+    store_vector<false>(out, r);
+}
+
+template <int kWidth>
+__device__ void clear_sum(float (&sum)[kWidth])
+{
+    CUTE_UNROLL
+    for (int i = 0; i < kWidth; i++)
+        sum[i] = 0;
 }
 
 template <int kWidth>
@@ -79,22 +86,16 @@ __device__ void segment(const Index *rowptr, const Index *col, const T *x, T *y,
 {
     __shared__ int bounds[kThreads][2];
     __shared__ float part[kThreads * kWidth];
-    Tensor mX = make_tensor(make_gmem_ptr(x), make_shape(rows, cols),
-                            make_stride(int64_t(cols), _1{}));
-    Tensor mY = make_tensor(make_gmem_ptr(y), make_shape(n, cols),
-                            make_stride(int64_t(cols), _1{}));
-    Tensor gX = local_tile(mX, Shape<_1, Int<kWidth>>{}, make_coord(_, _)); // (1, V, rows, vectors)
-    Tensor gY = local_tile(mY, Shape<_1, Int<kWidth>>{}, make_coord(_, _));
-    Tensor sum = make_tensor<float>(Shape<Int<kWidth>>{});
+    float sum[kWidth];
     int lanes = blockDim.x, groups = blockDim.y, lane = threadIdx.x, group = threadIdx.y;
-    int base = blockIdx.x * groups, row = base + group, vectors = cols / kWidth;
+    int base = blockIdx.x * groups, row = base + group;
 
     int first = row < n ? int(rowptr[row]) : 0, end = row < n ? int(rowptr[row + 1]) : 0;
     if (row < n && (kHeavy == 0 || end - first <= kHeavy))
-        for (int c = lane; c < vectors; c += lanes) {
-            clear(sum);
-            add_rows<kWidth>(col, first, end, 1, c, gX, sum);
-            store<kWidth>(sum, end - first, gY(0, _, row, c));
+        for (int c = lane * kWidth; c < cols; c += lanes * kWidth) {
+            clear_sum(sum);
+            add_rows(sum, col, first, end, 1, x, cols, c);
+            store(sum, end - first, y + int64_t(row) * cols + c);
         }
     if constexpr (kHeavy > 0) {
         if (!__syncthreads_or(end - first > kHeavy))
@@ -104,28 +105,35 @@ __device__ void segment(const Index *rowptr, const Index *col, const T *x, T *y,
             bounds[group][1] = end;
         }
         __syncthreads();
-        Tensor sums = make_tensor(make_smem_ptr(part), make_shape(Int<kWidth>{}, lanes, groups));
+        int next = lanes * kWidth; // from a group's sums to those of the next group
+        float *mine = part + (group * lanes + lane) * kWidth;
         for (int g = 0; g < groups; g++) {
             int from = bounds[g][0], to = bounds[g][1];
             if (to - from <= kHeavy)
                 continue;
-            for (int c0 = 0; c0 < vectors; c0 += lanes) {
-                int c = c0 + lane;
-                clear(sum);
-                if (c < vectors)
-                    add_rows<kWidth>(col, from + group, to, groups, c, gX, sum);
-                copy(sum, sums(_, lane, group));
+            for (int c0 = 0; c0 < cols; c0 += lanes * kWidth) {
+                int c = c0 + lane * kWidth;
+                clear_sum(sum);
+                if (c < cols)
+                    add_rows(sum, col, from + group, to, groups, x, cols, c);
+                CUTE_UNROLL
+                for (int i = 0; i < kWidth; i++)
+                    mine[i] = sum[i];
                 __syncthreads();
                 for (int half = groups / 2; half > 0; half /= 2) {
                     if (group < half)
                         CUTE_UNROLL
                         for (int i = 0; i < kWidth; i++)
-                            sums(i, lane, group) += sums(i, lane, group + half);
+                            mine[i] += mine[half * next + i];
                     __syncthreads();
                 }
-                if (group == 0 && c < vectors)
-                    store<kWidth>(sums(_, lane, 0), to - from, gY(0, _, base + g, c));
-                __syncthreads(); // sums is used again
+                if (group == 0 && c < cols) {
+                    CUTE_UNROLL
+                    for (int i = 0; i < kWidth; i++)
+                        sum[i] = mine[i];
+                    store(sum, to - from, y + int64_t(base + g) * cols + c);
+                }
+                __syncthreads(); // the sums are used again
             }
         }
     }
