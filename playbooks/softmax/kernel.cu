@@ -51,24 +51,7 @@ __device__ float value(T x)
     return @{sign}float(x);
 }
 
-@{part:stream_store}
-
-template <int kWidth>
-using Vector = uint_bit_t<sizeof_bits_v<T> * kWidth>;
-template <int kWidth>
-using Load = Copy_Atom<UniversalCopy<Vector<kWidth>>, T>;
-template <int kWidth>
-using Store =
-    Copy_Atom<conditional_t<kStream, StreamStore<Vector<kWidth>>, UniversalCopy<Vector<kWidth>>>, T>;
-
-// A row as (kWidth, vectors).
-template <int kWidth, class P>
-__device__ auto row_of(P *p, int row, int rows, int cols)
-{
-    Tensor m = make_tensor(make_gmem_ptr(p), make_shape(rows, cols),
-                           make_stride(int64_t(cols), _1{}));
-    return local_tile(m(row, _), Shape<Int<kWidth>>{}, make_coord(_));
-}
+@{part:vector_access}
 
 @{part:join_row}
 
@@ -110,30 +93,35 @@ __device__ void softmax_registers(const T *x, T *y, int rows, int cols)
     __shared__ float part[2 * 32], mine[2];
     int row = blockIdx.x / kBlocks * blockDim.y + threadIdx.y, rank = blockIdx.x % kBlocks;
     bool there = row < rows;
-    Tensor gX = row_of<kVec>(x, there ? row : 0, rows, cols);
-    Tensor gY = row_of<kVec>(y, there ? row : 0, rows, cols);
+    int64_t start = int64_t(there ? row : 0) * cols;
+    x += start, y += start;
     auto at = [&](int k) { return (k * kBlocks + rank) * int(blockDim.x) + int(threadIdx.x); };
     auto inside = [&](int k) { return there && at(k) * kVec < cols; };
 
-    Tensor r = make_tensor<T>(Shape<Int<kVec>, Int<kPer>>{});
-    fill(r, T(@{sign}MINUS_INF));
+    T r[kPer][kVec];
+    float e[kPer][kVec];
+    // Each element in the registers.
+    auto each = [&](auto act) {
+        CUTE_UNROLL
+        for (int k = 0; k < kPer; k++)
+            CUTE_UNROLL
+            for (int j = 0; j < kVec; j++)
+                act(r[k][j], e[k][j]);
+    };
+    each([](T &v, float &) { v = T(@{sign}MINUS_INF); });
     CUTE_UNROLL
     for (int k = 0; k < kPer; k++)
         if (inside(k))
-            copy(Load<kVec>{}, gX(_, at(k)), r(_, k));
+            load_vector<false>(r[k], x + at(k) * kVec);
 
     float m = MINUS_INF;
-    CUTE_UNROLL
-    for (int i = 0; i < size(r); i++)
-        m = fmaxf(m, value(r(i)));
+    each([&](T v, float) { m = fmaxf(m, value(v)); });
     m = join_row(m, part, max_of);
     float base = m == MINUS_INF ? 0.f : m, sum = 0;
-    Tensor e = make_tensor<float>(shape(r));
-    CUTE_UNROLL
-    for (int i = 0; i < size(r); i++) {
-        e(i) = __expf(value(r(i)) - base);
-        sum += e(i);
-    }
+    each([&](T v, float &term) {
+        term = __expf(value(v) - base);
+        sum += term;
+    });
     sum = join_row(sum, part + 32, sum_of);
 
     float factor = 1.f;
@@ -144,13 +132,11 @@ __device__ void softmax_registers(const T *x, T *y, int rows, int cols)
     }
     factor /= sum;
     float log_sum = kLog ? m + logf(sum) : 0.f;
-    CUTE_UNROLL
-    for (int i = 0; i < size(r); i++)
-        r(i) = T(kLog ? value(r(i)) - log_sum : e(i) * factor);
+    each([&](T &v, float term) { v = T(kLog ? value(v) - log_sum : term * factor); });
     CUTE_UNROLL
     for (int k = 0; k < kPer; k++)
         if (inside(k))
-            copy(Store<kVec>{}, r(_, k), gY(_, at(k)));
+            store_vector<kStream>(y + at(k) * kVec, r[k]);
     if constexpr (kBlocks > 1)
         cluster_wait(); // shared memory must outlive the others' reads
 }
@@ -165,22 +151,19 @@ __device__ void softmax_held(const T *x, T *y, int rows, int cols, int slots)
     __shared__ float part[2 * 32], mine[2];
     int blocks = gridDim.x / rows, row = blockIdx.x / blocks, rank = blockIdx.x % blocks;
     int count = cols / kWidth, threads = blockDim.x;
-    Tensor gX = row_of<kWidth>(x, row, rows, cols);
-    Tensor gY = row_of<kWidth>(y, row, rows, cols);
+    x += int64_t(row) * cols, y += int64_t(row) * cols;
     auto at = [&](int k) { return (k * blocks + rank) * threads + int(threadIdx.x); };
     auto slot = [&](int s) {
-        T *p = reinterpret_cast<T *>(held) + (s * threads + int(threadIdx.x)) * kWidth;
-        return make_tensor(make_smem_ptr(p), Shape<Int<kWidth>>{});
+        return reinterpret_cast<T *>(held) + (s * threads + int(threadIdx.x)) * kWidth;
     };
-    Tensor r = make_tensor<T>(Shape<Int<kWidth>, Int<kHold>>{});
+    T r[kHold][kWidth];
     for (int s = 0; s < slots; s++)
         if (at(kHold + s) < count)
-            start_copy<kWidth * sizeof(T)>(raw_pointer_cast(slot(s).data()),
-                                           raw_pointer_cast(gX(_, at(kHold + s)).data()));
+            start_copy<kWidth * sizeof(T)>(slot(s), x + at(kHold + s) * kWidth);
     CUTE_UNROLL
     for (int k = 0; k < kHold; k++)
         if (at(k) < count)
-            copy(Load<kWidth>{}, gX(_, at(k)), r(_, k));
+            load_vector<false>(r[k], x + at(k) * kWidth);
     end_copies(); // a thread reads only what it copied itself
 
     // f at each vector of this thread.
@@ -188,43 +171,43 @@ __device__ void softmax_held(const T *x, T *y, int rows, int cols, int slots)
         CUTE_UNROLL
         for (int k = 0; k < kHold; k++)
             if (at(k) < count)
-                f(at(k), r(_, k));
-        Tensor v = make_tensor<T>(Shape<Int<kWidth>>{});
+                f(at(k), r[k]);
+        T v[kWidth];
 #pragma unroll 4
         for (int s = 0; s < slots; s++)
             if (at(kHold + s) < count) {
-                copy(Load<kWidth>{}, slot(s), v);
+                load_vector<false>(v, slot(s));
                 f(at(kHold + s), v);
             }
 #pragma unroll 4
         for (int i = at(kHold + slots); i < count; i += blocks * threads) {
-            copy(Load<kWidth>{}, gX(_, i), v);
+            load_vector<false>(v, x + i * kWidth);
             f(i, v);
         }
     };
     float m = MINUS_INF, sum = 0;
-    each([&](int, auto const &v) {
+    each([&](int, const T (&v)[kWidth]) {
         float old = m;
         CUTE_UNROLL
         for (int j = 0; j < kWidth; j++)
-            m = fmaxf(m, value(v(j)));
+            m = fmaxf(m, value(v[j]));
         float base = m == MINUS_INF ? 0.f : m;
         sum *= scale(old, m);
         CUTE_UNROLL
         for (int j = 0; j < kWidth; j++)
-            sum += __expf(value(v(j)) - base);
+            sum += __expf(value(v[j]) - base);
     });
     float all = join_row(m, part, max_of);
     sum = join_row(sum * scale(m, all), part + 32, sum_of);
     if (blocks > 1)
         join_cluster(all, sum, mine, blocks, rank);
     float inv = 1.f / sum, log_sum = kLog ? all + logf(sum) : 0.f;
-    each([&](int i, auto const &v) {
-        Tensor out = make_tensor<T>(Shape<Int<kWidth>>{});
+    each([&](int i, const T (&v)[kWidth]) {
+        T out[kWidth];
         CUTE_UNROLL
         for (int j = 0; j < kWidth; j++)
-            out(j) = T(kLog ? value(v(j)) - log_sum : __expf(value(v(j)) - all) * inv);
-        copy(Store<kWidth>{}, out, gY(_, i));
+            out[j] = T(kLog ? value(v[j]) - log_sum : __expf(value(v[j]) - all) * inv);
+        store_vector<kStream>(y + i * kWidth, out);
     });
     if (blocks > 1)
         cluster_wait(); // shared memory must outlive the others' reads
