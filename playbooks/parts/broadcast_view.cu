@@ -34,9 +34,3 @@ struct View<I, kWidth, E, Dims, cute::tuple<Strides...>> {
         }
     }
 };
-
-// Vectors of an input in registers.
-template <class E, int kVectors, int kWidth>
-struct Vectors {
-    E v[kVectors][kWidth];
-};

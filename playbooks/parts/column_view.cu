@@ -1,25 +1,40 @@
-// Does an input with these strides have all dims? Then its elements are in order.
-template <class... Strides>
-CUTE_HOST_DEVICE constexpr bool has_all_dims(const cute::tuple<Strides...> &)
-{
-    return (!is_constant<0, Strides>::value && ...);
-}
+@{part:vector_access}
 
-// The input p, cut into vectors along the innermost dim: (kWidth, (columns, rows)). All other dims
-// are rows. An input that has all dims needs no division to find a row.
-template <int kWidth, class E, class Dims, class Strides>
-CUTE_HOST_DEVICE auto columns_of(const E *p, const Dims &dims, const Strides &strides)
-{
-    constexpr int kDims = tuple_size<Dims>::value;
-    auto across = make_layout(get<0>(dims), get<0>(strides));
-    auto cut = [&](auto down) {
-        return zipped_divide(make_tensor(make_gmem_ptr(p), make_layout(across, down)),
-                             Shape<Int<kWidth>>{});
-    };
-    if constexpr (kDims == 1)
-        return cut(make_layout(_1{}, _0{}));
-    else if constexpr (has_all_dims(Strides{}))
-        return cut(make_layout(size(take<1, kDims>(dims)), get<1>(strides)));
-    else
-        return cut(make_layout(take<1, kDims>(dims), take<1, kDims>(strides)));
-}
+// An input in the shape of the expression, as a matrix: its columns lie along the innermost axis, all
+// other axes are rows. Axes are in the order from the innermost one; the stride is 0 along an axis that
+// the input lacks. I is wide enough for every index.
+template <class I, class E, class Dims, class Strides>
+struct Columns;
+
+template <class I, class E, class Dims, class... Strides>
+struct Columns<I, E, Dims, cute::tuple<Strides...>> {
+    using Element = E;
+    static constexpr int kDims = sizeof...(Strides);
+    // The elements of an input that has all axes are in order, so a row needs no division.
+    static constexpr bool kWhole = (!is_constant<0, Strides>::value && ...);
+    static constexpr bool kSame = is_constant<0, tuple_element_t<0, cute::tuple<Strides...>>>::value;
+    const E *p;
+    Dims dims;
+    cute::tuple<Strides...> strides;
+
+    // Loads a vector that begins at this column: one value if the input lacks the innermost axis. With
+    // kOnce, loads past the caches what no other thread loads.
+    template <bool kOnce, int kWidth>
+    __device__ void load(E (&to)[kWidth], I column, I row) const
+    {
+        const E *from = p;
+        if constexpr (!kSame)
+            from += column;
+        if constexpr (kDims > 1 && kWhole)
+            from += row * get<1>(strides);
+        else if constexpr (kDims > 1)
+            from += I(crd2idx(row, take<1, kDims>(dims), take<1, kDims>(strides)));
+        if constexpr (kSame) {
+            CUTE_UNROLL
+            for (int j = 0; j < kWidth; j++)
+                to[j] = *from;
+        } else {
+            load_vector<kOnce && kWhole>(to, from);
+        }
+    }
+};

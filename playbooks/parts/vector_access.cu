@@ -26,3 +26,9 @@ __device__ void store_vector(E *to, const E (&from)[kWidth])
     else
         *reinterpret_cast<W *>(to) = w;
 }
+
+// Vectors of an input in registers.
+template <class E, int kVectors, int kWidth>
+struct Vectors {
+    E v[kVectors][kWidth];
+};

@@ -40,24 +40,21 @@ __device__ @{expr:type} value(@{in:values}@{scalars:params})
 
 @{part:join_states}
 
-@{part:stream_load}
-
-@{part:fetch_stream}
-
 @{part:column_view}
 
-// I is wide enough for every index.
 template <class I, int kWidth>
 __device__ void reduce(@{in:typed}, Out *y, State *part, int64_t rows, int64_t cols, int strips,
                        @{dims:params}@{scalars:params})
 {
     __shared__ State of_warp[kMaxThreads / 32];
     auto dims = make_shape(@{dims:shape}); // the innermost first
-    auto view = [&](auto *p, auto strides) { return columns_of<kWidth>(p, dims, strides); };
+    auto view = [&](auto *p, auto strides) {
+        using E = remove_cv_t<remove_pointer_t<decltype(p)>>;
+        return Columns<I, E, decltype(dims), decltype(strides)>{p, dims, strides};
+    };
     auto ins = make_tuple(@{in:views});
     auto x = cute::transform(ins, [](auto const &t) {
-        return make_tensor<typename remove_cvref_t<decltype(t)>::value_type>(
-            Shape<Int<kWidth>, Int<kUnroll>>{});
+        return Vectors<typename remove_cvref_t<decltype(t)>::Element, kUnroll, kWidth>{};
     });
     I row = I(blockIdx.x) * blockDim.y + threadIdx.y;
     bool there = row < I(rows);
@@ -81,17 +78,15 @@ __device__ void reduce(@{in:typed}, Out *y, State *part, int64_t rows, int64_t c
         s[v] = unit();
     auto load = [&](int u, I column, I line) {
         cute::for_each(make_seq<tuple_size<decltype(ins)>::value>{}, [&](auto n) {
-            constexpr bool kOnce = kStream && has_all_dims(decltype(flatten(get<n>(ins).stride())){});
-            fetch<kOnce>(get<n>(ins)(make_coord(_), make_coord(column, first + line)),
-                         get<n>(x)(_, u));
+            get<n>(ins).template load<kStream>(get<n>(x).v[u], column * kWidth, first + line);
         });
     };
     auto take = [&](int u, I column, I line) {
         int64_t at = (int64_t(line) * across + column) * kWidth;
         CUTE_UNROLL
         for (int v = 0; v < kWidth; v++)
-            s[v] = join(s[v], element(cute::apply(x, [&](auto const &...e) {
-                                          return value(e(v, u)...@{scalars:names});
+            s[v] = join(s[v], element(cute::apply(x, [&](auto const &...in) {
+                                          return value(in.v[u][v]...@{scalars:names});
                                       }),
                                       at + v));
     };
