@@ -29,6 +29,8 @@ constexpr bool kLog = @{log};
 
 @{part:inputs}
 
+@{part:vector_access}
+
 @{part:join_row}
 
 // The greatest of some values, and the sum of exp(value - greatest).
@@ -45,42 +47,38 @@ __device__ State join(State a, State b)
 template <int kWidth>
 __device__ void softmax(Inputs x, Out *y, int64_t as, int64_t rows, int64_t cols@{scalars:params})
 {
-    using Load = Copy_Atom<UniversalCopy<uint_bit_t<sizeof_bits_v<T> * kWidth>>, T>;
-    using Store = Copy_Atom<UniversalCopy<uint_bit_t<sizeof_bits_v<Out> * kWidth>>, Out>;
     __shared__ State states[kWarps][32 * kWidth];
     int lane = threadIdx.x, warp = threadIdx.y;
     int64_t vector = int64_t(blockIdx.x) * 32 + lane; // this thread's columns
     bool mine = vector * kWidth < cols;
 
     for (int64_t a = blockIdx.y; a < as; a += gridDim.y) {
-        auto piece = [&](auto *p, int64_t row) {
-            Tensor all = make_tensor(make_gmem_ptr(p + a * rows * cols), make_shape(rows, cols),
-                                     make_stride(cols, _1{}));
-            return local_tile(all(row, _), Shape<Int<kWidth>>{}, make_coord(vector));
-        };
+        int64_t first = a * rows * cols + vector * kWidth; // this thread's columns of row 0
         // Loads kUnroll rows; beyond the last row the values are -inf.
-        auto values = [&](int64_t row, auto &e) {
-            Tensor r = make_tensor<T>(Shape<Int<kWidth>, Int<kUnroll>, Int<kInputs>>{});
+        auto values = [&](int64_t row, float (&e)[kUnroll][kWidth]) {
+            T r[kInputs][kUnroll][kWidth];
             CUTE_UNROLL
             for (int u = 0; u < kUnroll; u++)
                 CUTE_UNROLL
                 for (int k = 0; k < kInputs; k++)
                     if (row + u * kWarps < rows)
-                        copy(Load{}, piece(x[k], row + u * kWarps), r(_, u, k));
+                        load_vector<false>(r[k][u], x[k] + first + (row + u * kWarps) * cols);
+            auto loaded = [&](int v, int u, int k) -> const T & { return r[k][u][v]; };
             CUTE_UNROLL
             for (int u = 0; u < kUnroll; u++)
                 CUTE_UNROLL
                 for (int v = 0; v < kWidth; v++)
-                    e(v, u) = row + u * kWarps < rows
-                                  ? @{sign}value_of(r, v, u, make_int_sequence<kInputs>{}@{scalars:names})
-                                  : MINUS_INF;
+                    e[u][v] =
+                        row + u * kWarps < rows
+                            ? @{sign}value_of(loaded, v, u, make_int_sequence<kInputs>{}@{scalars:names})
+                            : MINUS_INF;
         };
 
         State s[kWidth];
         CUTE_UNROLL
         for (int v = 0; v < kWidth; v++)
             s[v] = {MINUS_INF, 0.f};
-        Tensor e = make_tensor<float>(Shape<Int<kWidth>, Int<kUnroll>>{});
+        float e[kUnroll][kWidth];
         for (int64_t row = warp; mine && row < rows; row += kUnroll * kWarps) {
             values(row, e);
             CUTE_UNROLL
@@ -88,11 +86,11 @@ __device__ void softmax(Inputs x, Out *y, int64_t as, int64_t rows, int64_t cols
                 State more = {MINUS_INF, 0.f};
                 CUTE_UNROLL
                 for (int u = 0; u < kUnroll; u++)
-                    more.top = fmaxf(more.top, e(v, u));
+                    more.top = fmaxf(more.top, e[u][v]);
                 float base = more.top == MINUS_INF ? 0.f : more.top;
                 CUTE_UNROLL
                 for (int u = 0; u < kUnroll; u++)
-                    more.sum += __expf(e(v, u) - base);
+                    more.sum += __expf(e[u][v] - base);
                 s[v] = join(s[v], more);
             }
         }
@@ -113,13 +111,13 @@ __device__ void softmax(Inputs x, Out *y, int64_t as, int64_t rows, int64_t cols
             values(row, e);
             CUTE_UNROLL
             for (int u = 0; u < kUnroll; u++) {
-                Tensor out = make_tensor<Out>(Shape<Int<kWidth>>{});
+                Out out[kWidth];
                 CUTE_UNROLL
                 for (int v = 0; v < kWidth; v++)
-                    out(v) = Out(kLog ? e(v, u) - (s[v].top + logf(s[v].sum))
-                                      : __expf(e(v, u) - s[v].top) / s[v].sum);
+                    out[v] = Out(kLog ? e[u][v] - (s[v].top + logf(s[v].sum))
+                                      : __expf(e[u][v] - s[v].top) / s[v].sum);
                 if (row + u * kWarps < rows)
-                    copy(Store{}, out, piece(y, row + u * kWarps));
+                    store_vector<false>(y + first + (row + u * kWarps) * cols, out);
             }
         }
         __syncthreads(); // the states are used again
