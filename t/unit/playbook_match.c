@@ -417,8 +417,75 @@ static void test_products(void **state)
     }
     for (size_t i = 0; i < ARRAY_LEN(bad); i++)
         must_not_find(*state, "gemm_f32", bad[i], square, "");
-    must_not_find(*state, "gemm_sm80", "(x.t() @ w).abs()",
+}
+
+/* Opens a shelf with the playbook `mine`, which multiplies two matrices if none is transposed. */
+static struct playbook_shelf *shelf_with_product(const struct temp_dir *dir)
+{
+    static const char json[] =
+        "{\"about\": \"a test\", \"class\": \"gemm\", \"ops\": {\"gemm_nn\": {}, \"*\": {\"from\":"
+        " \"torch gemm\"}}, \"tensors\": ["
+        "{\"role\": \"A\", \"io\": \"in\", \"shape\": [\"Z\", \"M\", \"K\"], \"dtype\": "
+        "[\"float16\"]},"
+        "{\"role\": \"B\", \"io\": \"in\", \"shape\": [\"Z\", \"K\", \"N\"], \"dtype\": "
+        "[\"float16\"]},"
+        "{\"role\": \"C\", \"io\": \"out\", \"shape\": [\"Z\", \"M\", \"N\"], \"dtype\": "
+        "[\"float16\"]}],"
+        " \"scalars\": [], \"arch\": 80, \"settings\": [{\"name\": \"s\", \"values\": [1],"
+        " \"start\": 1, \"stage\": \"structure\", \"kind\": \"mapping\", \"why\": \"w\"}],"
+        " \"require\": []}";
+    struct playbook_shelf *shelf;
+    struct err err = ERR_INIT;
+    char *d = xasprintf("%s/mine", dir->path), *j = xasprintf("%s/playbook.json", d);
+    char *k = xasprintf("%s/kernel.cu", d);
+    assert_int_equal(dir_make(d, NULL), 0);
+    assert_int_equal(file_write(j, json, strlen(json), NULL), 0);
+    assert_int_equal(file_write(k, "@{s}\n", 5, NULL), 0);
+    if (playbooks_open(&shelf, dir->path, &err) < 0)
+        fail_msg("%s", err.msg);
+    free(k);
+    free(j);
+    free(d);
+    return shelf;
+}
+
+static void test_products_that_a_playbook_lacks(void **state)
+{
+    (void)state;
+    struct temp_dir dir = TEMP_DIR_INIT;
+    struct found f;
+    assert_int_equal(temp_dir_make(&dir, NULL), 0);
+    struct playbook_shelf *shelf = shelf_with_product(&dir);
+    look(&f, shelf, "mine", "(x @ w).abs()", "x float16 M,K; w float16 K,N; y float16 M,N out");
+    assert_non_null(f.op);
+    look_away(&f);
+    must_not_find(shelf, "mine", "(x.t() @ w).abs()",
                   "x float16 K,M; w float16 K,N; y float16 M,N out", "gemm_tn");
+    playbooks_close(shelf);
+    temp_dir_release(&dir);
+}
+
+static void test_products_of_halves(void **state)
+{
+    static const struct {
+        const char *spec, *text, *op;
+    } good[] = {
+        {"x float16 M,K; w float16 K,N; y float16 M,N out", "x @ w", "gemm_nn"},
+        {"x bfloat16 M,K; w bfloat16 N,K; y bfloat16 M,N out", "x @ w.T", "gemm_nt"},
+        {"x float16 K,M; w float16 K,N; y float16 M,N out", "(x.t() @ w).abs()", "gemm_tn"},
+        {"x bfloat16 B,K,M; w bfloat16 B,N,K; y bfloat16 B,M,N out", "x.mT @ w.mT", "gemm_tt"},
+    };
+    static const char *const books[] = {"gemm_sm80", "gemm_sm90"};
+    for (size_t i = 0; i < ARRAY_LEN(books); i++) {
+        for (size_t j = 0; j < ARRAY_LEN(good); j++) {
+            struct found f;
+            look(&f, *state, books[i], good[j].text, good[j].spec);
+            if (!f.op)
+                fail_msg("%s: %s: %s", books[i], good[j].text, f.why.buf);
+            assert_string_equal(f.op->name, good[j].op);
+            look_away(&f);
+        }
+    }
 }
 
 /* Each operand of a product in float32 may be transposed. */
@@ -763,6 +830,8 @@ int main(void)
         cmocka_unit_test(test_axes),
         cmocka_unit_test(test_products),
         cmocka_unit_test(test_products_of_float32),
+        cmocka_unit_test(test_products_of_halves),
+        cmocka_unit_test(test_products_that_a_playbook_lacks),
         cmocka_unit_test(test_products_with_one_matrix),
         cmocka_unit_test(test_products_of_views),
         cmocka_unit_test(test_masked_products),
