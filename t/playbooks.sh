@@ -64,6 +64,8 @@ rest reduce_of weighted_error vec=1 unroll=1
 rest loss cosine_loss
 rest loss cosine_loss unroll=4 per=16 split=4096 few=0
 rest gemm_sm80 batch_product
+rest gemm_sm80 turned_product
+soak gemm_sm80 turned_product bm=32 bn=256 warps=4
 rest gemm_sm90 linear_silu bm=64 bn=64
 rest gemm_sm90 batch_product bn=256 cluster=2
 rest gemm_sm90 turned_product
