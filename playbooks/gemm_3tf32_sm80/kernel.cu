@@ -12,7 +12,7 @@
     { "kernel": "gemm_one", "when": "@{K} >= 32 && !(@{whole} && min(alignof(@{A}), alignof(@{B})) >= 16) && @{split} > 1",
       "grid": ["cdiv(@{M}, @{bm})*cdiv(@{N}, @{bn})", "@{Z}", "@{split}"], "block": ["32*@{warps}"], "smem": "@{smem}",
       "args": ["@{A}", "@{B}", "parts", @{extra}"@{M}", "@{N}", "@{K}"] },
-    { "kernel": "sum_parts", "when": "@{K} >= 32 && @{split} > 1",
+    { "kernel": "sum_parts<@{split}>", "when": "@{K} >= 32 && @{split} > 1",
       "grid": ["cdiv(@{Z}*@{M}*@{N}, 256)"], "block": [256],
       "args": ["parts", "@{A}", "@{B}", "@{C}", @{extra}"@{M}", "@{N}", "@{K}", "@{Z}"] },
     { "kernel": "gemm_few", "when": "@{K} < 32",

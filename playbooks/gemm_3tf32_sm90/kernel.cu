@@ -1,46 +1,46 @@
 /* hone-plan
 { "launches": [
-    { "kernel": "pack_a", "when": "@{pack} % 2 == 1 && @{K} >= 32", "block": [256], "smem": "4*128*33",
+    { "kernel": "pack<0>", "when": "@{pack} % 2 == 1 && @{K} >= 32", "block": [256], "smem": "4*128*33",
       "grid": ["cdiv(@{M}, 32)", "cdiv(@{K}, 128)", "@{ZA}"], "args": ["@{A}", "packA", "@{M}", "@{K}"] },
-    { "kernel": "pack_b", "when": "@{pack} >= 2 && @{K} >= 32", "block": [256], "smem": "4*128*33",
+    { "kernel": "pack<1>", "when": "@{pack} >= 2 && @{K} >= 32", "block": [256], "smem": "4*128*33",
       "grid": ["cdiv(@{N}, 32)", "cdiv(@{K}, 128)", "@{ZB}"], "args": ["@{B}", "packB", "@{N}", "@{K}"] },
-    { "kernel": "gemm", "when": "@{pack} == 0 && @{K} >= 64 && @{can_load} && !(@{run} > 0 && @{K} <= 64 && @{N} % 4 == 0 && alignof(@{C}) >= 16)",
+    { "kernel": "gemm<@{groups}>", "when": "@{pack} == 0 && @{K} >= 64 && @{can_load} && !(@{run} > 0 && @{K} <= 64 && @{N} % 4 == 0 && alignof(@{C}) >= 16)",
       "grid": ["min(@{blocks} > 0 ? @{blocks} : 1000000000, cdiv(@{swapped} ? @{N} : @{M}, 64*@{groups})*cdiv(@{swapped} ? @{M} : @{N}, @{cols})*@{Z})", 1, "@{split}"], "block": ["128 + 128*@{groups}"], "smem": "@{smem}",
       "args": ["mapA", "mapB", "@{A}", "@{B}", "@{C}", "parts", @{extra}"@{M}", "@{N}", "@{K}", "@{Z}"] },
-    { "kernel": "gemm", "when": "@{pack} == 1 && @{K} >= 64 && @{can_load} && !(@{run} > 0 && @{K} <= 64 && @{N} % 4 == 0 && alignof(@{C}) >= 16)",
+    { "kernel": "gemm<@{groups}>", "when": "@{pack} == 1 && @{K} >= 64 && @{can_load} && !(@{run} > 0 && @{K} <= 64 && @{N} % 4 == 0 && alignof(@{C}) >= 16)",
       "grid": ["min(@{blocks} > 0 ? @{blocks} : 1000000000, cdiv(@{swapped} ? @{N} : @{M}, 64*@{groups})*cdiv(@{swapped} ? @{M} : @{N}, @{cols})*@{Z})", 1, "@{split}"], "block": ["128 + 128*@{groups}"], "smem": "@{smem}",
       "args": ["packedA", "mapB", "@{A}", "@{B}", "@{C}", "parts", @{extra}"@{M}", "@{N}", "@{K}", "@{Z}"] },
-    { "kernel": "gemm", "when": "@{pack} == 2 && @{K} >= 64 && @{can_load} && !(@{run} > 0 && @{K} <= 64 && @{N} % 4 == 0 && alignof(@{C}) >= 16)",
+    { "kernel": "gemm<@{groups}>", "when": "@{pack} == 2 && @{K} >= 64 && @{can_load} && !(@{run} > 0 && @{K} <= 64 && @{N} % 4 == 0 && alignof(@{C}) >= 16)",
       "grid": ["min(@{blocks} > 0 ? @{blocks} : 1000000000, cdiv(@{swapped} ? @{N} : @{M}, 64*@{groups})*cdiv(@{swapped} ? @{M} : @{N}, @{cols})*@{Z})", 1, "@{split}"], "block": ["128 + 128*@{groups}"], "smem": "@{smem}",
       "args": ["mapA", "packedB", "@{A}", "@{B}", "@{C}", "parts", @{extra}"@{M}", "@{N}", "@{K}", "@{Z}"] },
-    { "kernel": "gemm", "when": "@{pack} == 3 && @{K} >= 64 && @{can_load} && !(@{run} > 0 && @{K} <= 64 && @{N} % 4 == 0 && alignof(@{C}) >= 16)",
+    { "kernel": "gemm<@{groups}>", "when": "@{pack} == 3 && @{K} >= 64 && @{can_load} && !(@{run} > 0 && @{K} <= 64 && @{N} % 4 == 0 && alignof(@{C}) >= 16)",
       "grid": ["min(@{blocks} > 0 ? @{blocks} : 1000000000, cdiv(@{swapped} ? @{N} : @{M}, 64*@{groups})*cdiv(@{swapped} ? @{M} : @{N}, @{cols})*@{Z})", 1, "@{split}"], "block": ["128 + 128*@{groups}"], "smem": "@{smem}",
       "args": ["packedA", "packedB", "@{A}", "@{B}", "@{C}", "parts", @{extra}"@{M}", "@{N}", "@{K}", "@{Z}"] },
-    { "kernel": "sum_parts", "when": "@{split} > 1 && @{K} >= 64 && @{can_load} && !(@{run} > 0 && @{K} <= 64 && @{N} % 4 == 0 && alignof(@{C}) >= 16)",
+    { "kernel": "sum_parts<@{split}>", "when": "@{split} > 1 && @{K} >= 64 && @{can_load} && !(@{run} > 0 && @{K} <= 64 && @{N} % 4 == 0 && alignof(@{C}) >= 16)",
       "grid": ["cdiv(@{Z}*@{M}*@{N}, 256)"], "block": [256],
       "args": ["parts", "@{A}", "@{B}", "@{C}", @{extra}"@{M}", "@{N}", "@{K}", "@{Z}"] },
-    { "kernel": "gemm_short", "when": "@{pack} == 0 && @{K} >= 32 && @{can_load} && (@{run} > 0 && @{K} <= 64 && @{N} % 4 == 0 && alignof(@{C}) >= 16)",
+    { "kernel": "gemm_short<@{run}>", "when": "@{pack} == 0 && @{K} >= 32 && @{can_load} && (@{run} > 0 && @{K} <= 64 && @{N} % 4 == 0 && alignof(@{C}) >= 16)",
       "grid": ["cdiv(cdiv(@{swapped} ? @{N} : @{M}, 64*@{groups}), max(1, @{run}))*cdiv(@{swapped} ? @{M} : @{N}, @{cols})", "@{Z}"], "block": ["128 + 128*@{groups}"], "smem": "@{smem_short}",
       "args": ["mapA", "mapB", "mapC", "@{A}", "@{B}", @{extra}"@{M}", "@{N}", "@{K}"] },
-    { "kernel": "gemm_short", "when": "@{pack} == 1 && @{K} >= 32 && @{can_load} && (@{run} > 0 && @{K} <= 64 && @{N} % 4 == 0 && alignof(@{C}) >= 16)",
+    { "kernel": "gemm_short<@{run}>", "when": "@{pack} == 1 && @{K} >= 32 && @{can_load} && (@{run} > 0 && @{K} <= 64 && @{N} % 4 == 0 && alignof(@{C}) >= 16)",
       "grid": ["cdiv(cdiv(@{swapped} ? @{N} : @{M}, 64*@{groups}), max(1, @{run}))*cdiv(@{swapped} ? @{M} : @{N}, @{cols})", "@{Z}"], "block": ["128 + 128*@{groups}"], "smem": "@{smem_short}",
       "args": ["packedA", "mapB", "mapC", "@{A}", "@{B}", @{extra}"@{M}", "@{N}", "@{K}"] },
-    { "kernel": "gemm_short", "when": "@{pack} == 2 && @{K} >= 32 && @{can_load} && (@{run} > 0 && @{K} <= 64 && @{N} % 4 == 0 && alignof(@{C}) >= 16)",
+    { "kernel": "gemm_short<@{run}>", "when": "@{pack} == 2 && @{K} >= 32 && @{can_load} && (@{run} > 0 && @{K} <= 64 && @{N} % 4 == 0 && alignof(@{C}) >= 16)",
       "grid": ["cdiv(cdiv(@{swapped} ? @{N} : @{M}, 64*@{groups}), max(1, @{run}))*cdiv(@{swapped} ? @{M} : @{N}, @{cols})", "@{Z}"], "block": ["128 + 128*@{groups}"], "smem": "@{smem_short}",
       "args": ["mapA", "packedB", "mapC", "@{A}", "@{B}", @{extra}"@{M}", "@{N}", "@{K}"] },
-    { "kernel": "gemm_short", "when": "@{pack} == 3 && @{K} >= 32 && @{can_load} && (@{run} > 0 && @{K} <= 64 && @{N} % 4 == 0 && alignof(@{C}) >= 16)",
+    { "kernel": "gemm_short<@{run}>", "when": "@{pack} == 3 && @{K} >= 32 && @{can_load} && (@{run} > 0 && @{K} <= 64 && @{N} % 4 == 0 && alignof(@{C}) >= 16)",
       "grid": ["cdiv(cdiv(@{swapped} ? @{N} : @{M}, 64*@{groups}), max(1, @{run}))*cdiv(@{swapped} ? @{M} : @{N}, @{cols})", "@{Z}"], "block": ["128 + 128*@{groups}"], "smem": "@{smem_short}",
       "args": ["packedA", "packedB", "mapC", "@{A}", "@{B}", @{extra}"@{M}", "@{N}", "@{K}"] },
-    { "kernel": "gemm_vec", "when": "32 <= @{K} && @{K} < 64 && @{whole} && !(@{can_load} && (@{run} > 0 && @{K} <= 64 && @{N} % 4 == 0 && alignof(@{C}) >= 16))",
+    { "kernel": "gemm_any<4>", "when": "32 <= @{K} && @{K} < 64 && @{whole} && !(@{can_load} && (@{run} > 0 && @{K} <= 64 && @{N} % 4 == 0 && alignof(@{C}) >= 16))",
       "grid": ["cdiv(@{M}, 128)*cdiv(@{N}, 128)", "@{Z}"], "block": [256], "smem": "@{smem_mma}",
       "args": ["@{A}", "@{B}", "@{C}", @{extra}"@{M}", "@{N}", "@{K}"] },
-    { "kernel": "gemm_one", "when": "32 <= @{K} && !(@{K} < 64 && @{whole}) && !(@{can_load} && (@{K} >= 64 || (@{run} > 0 && @{K} <= 64 && @{N} % 4 == 0 && alignof(@{C}) >= 16)))",
+    { "kernel": "gemm_any<1>", "when": "32 <= @{K} && !(@{K} < 64 && @{whole}) && !(@{can_load} && (@{K} >= 64 || (@{run} > 0 && @{K} <= 64 && @{N} % 4 == 0 && alignof(@{C}) >= 16)))",
       "grid": ["cdiv(@{M}, 128)*cdiv(@{N}, 128)", "@{Z}"], "block": [256], "smem": "@{smem_mma}",
       "args": ["@{A}", "@{B}", "@{C}", @{extra}"@{M}", "@{N}", "@{K}"] },
-    { "kernel": "gemm_thin", "when": "@{K} < 32 && @{whole}",
+    { "kernel": "gemm_thin<256>", "when": "@{K} < 32 && @{whole}",
       "grid": ["cdiv(@{M}, 128)*cdiv(@{N}, 128)", "@{Z}"], "block": [256], "smem": "1024*min(@{K}, 32)",
       "args": ["@{A}", "@{B}", "@{C}", @{extra}"@{M}", "@{N}", "@{K}"] },
-    { "kernel": "gemm_few", "when": "@{K} < 32 && !(@{whole})",
+    { "kernel": "gemm_few<16>", "when": "@{K} < 32 && !(@{whole})",
       "grid": ["cdiv(@{N}, 16)", "cdiv(@{M}, 16)", "@{Z}"], "block": [16, 16],
       "args": ["@{A}", "@{B}", "@{C}", @{extra}"@{M}", "@{N}", "@{K}"] } ],
   "tensormaps": {
@@ -69,6 +69,8 @@
 //
 // Three mbarriers per stage join them: `full` completes when the bytes have arrived, `ready` when S is
 // split, `empty` when every consumer warp is done with the stage.
+//
+// A kernel that the plan names as an instance of a template is compiled only if a launch uses it.
 //
 // TMA wants rows that are multiples of 16 bytes. `pack` copies an operand into a workspace with such
 // rows along K first. Otherwise other shapes go to mma.sync. Sums of fewer than 32 terms go to kernels in
@@ -104,7 +106,6 @@ constexpr int kDepth = @{depth};
 constexpr int kPromote = @{promote} / kBK;
 constexpr int kGroup = @{group};
 constexpr int kSplit = @{split};
-constexpr int kRun = @{run} > 0 ? @{run} : 1;
 
 @{part:epilogue}
 
@@ -127,11 +128,10 @@ constexpr int kStageBytes = 4 * (kTileR + kTilesS * kTileS);
 constexpr int kStages = @{stages} < 230000 / kStageBytes ? @{stages} : 230000 / kStageBytes;
 constexpr int kSplitters = 96;
 
-using Atom = GMMA::Layout_K_SW128_Atom<tfloat32_t>; // 8 rows of 32 elements
-template <int kRing>
-using SmemS = decltype(tile_to_shape(Atom{}, Shape<Int<kCols>, Int<kBK>, Int<kRing>>{}));
+@{part:wgmma}
+
 using Op = decltype(GMMA::rs_op_selector<tfloat32_t, tfloat32_t, float, Shape<_64, Int<kCols>, Int<kBK>>>());
-using Mma = decltype(make_tiled_mma(Op{}));
+using Sums = float[kCols / 2]; // of a thread
 
 struct Smem {
     float r[kStages][kTileR];
@@ -322,15 +322,14 @@ struct Places {
     int row[2] = {row_of_r(0), row_of_r(1)};
 
     // Lanes trade sums such that eight of them have neighbours along R, if C has them side by side.
-    template <class Sums>
     __device__ void trade(Sums &sums)
     {
         if constexpr (kByKR && kSwapped) {
             bool upper = threadIdx.x & 16;
             CUTE_UNROLL
-            for (int i = 0; i < size(sums); i += i % 2 ? 3 : 1) {
-                float got = __shfl_xor_sync(~0u, upper ? sums(i) : sums(i + 2), 16);
-                (upper ? sums(i) : sums(i + 2)) = got;
+            for (int i = 0; i < kCols / 2; i += i % 2 ? 3 : 1) {
+                float got = __shfl_xor_sync(~0u, upper ? sums[i] : sums[i + 2], 16);
+                (upper ? sums[i] : sums[i + 2]) = got;
             }
             row[1] = row[0] + (upper ? 4 : 16);
             row[0] -= upper ? 12 : 0;
@@ -347,16 +346,15 @@ struct Places {
 
 // Writes this thread's part of a tile of matrix z. `out` begins at `first`: it is C, or a matrix of the
 // workspace.
-template <class Sums>
 __device__ void store(const float *A, const float *B, float *out, int64_t first, Sums &sums,
                       const Extra &extra, int r0, int s0, int z, int M, int N, int K)
 {
-    SumSet<decltype(size(sums))::value> bad;
+    SumSet<kCols / 2> bad;
     bool pairs = N % 2 == 0 && reinterpret_cast<size_t>(out) % 8 == 0;
     Places places;
     places.trade(sums);
     CUTE_UNROLL
-    for (int i = 0; i < size(sums); i += 2) {
+    for (int i = 0; i < kCols / 2; i += 2) {
         bool inside[2];
         float *to[2];
         CUTE_UNROLL
@@ -365,16 +363,16 @@ __device__ void store(const float *A, const float *B, float *out, int64_t first,
             inside[j] = m < M && n < N;
             to[j] = out + first + int64_t(m) * N + n;
             if constexpr (kSplit == 1) {
-                bad.add(i + j, inside[j] && !is_finite(sums(i + j)));
-                sums(i + j) = finish(sums(i + j), extra, first, m, n, M, N);
+                bad.add(i + j, inside[j] && !is_finite(sums[i + j]));
+                sums[i + j] = finish(sums[i + j], extra, first, m, n, M, N);
             }
         }
         if (!kSwapped && pairs && inside[0])
-            *reinterpret_cast<float2 *>(to[0]) = {sums(i), sums(i + 1)};
+            *reinterpret_cast<float2 *>(to[0]) = {sums[i], sums[i + 1]};
         CUTE_UNROLL
         for (int j = 0; j < 2; j++)
             if ((kSwapped || !pairs) && inside[j])
-                *to[j] = sums(i + j);
+                *to[j] = sums[i + j];
     }
     A = matrix_of_a(A, z, M, K);
     B = matrix_of_b(B, z, N, K);
@@ -383,15 +381,6 @@ __device__ void store(const float *A, const float *B, float *out, int64_t first,
         out[first + int64_t(m) * N + n] =
             finish(plain_product(A, B, m, n, M, N, K), extra, first, m, n, M, N);
     });
-}
-
-// Descriptors of the tiles of S in a ring: of the tiles as they came, of the first or of the second parts.
-template <int kRing>
-__device__ auto tiles_of_s(float *first, const Mma &mma)
-{
-    auto *at = reinterpret_cast<tfloat32_t *>(first);
-    return mma.get_slice(threadIdx.x % 128)
-        .partition_fragment_B(make_tensor(make_smem_ptr(at), SmemS<kRing>{}));
 }
 
 // Consumers take turns: while one multiplies, the others split and add up. Without turns they would all
@@ -425,44 +414,48 @@ struct Turns {
     }
 };
 
+// Adds the product of 8 elements of K: those of R from r[i] on, and those of S from k on.
+template <int kSize>
+__device__ __forceinline__ void multiply(Sums &part, const uint32_t (&r)[kSize], int i, uint64_t s, int k)
+{
+    begin_product<Op>(part, GMMA::ScaleOut::One, make_int_sequence<kCols / 2>{}, r[i], r[i + 1], r[i + 2],
+                      r[i + 3], operand_behind(s, 4 * k));
+}
+
 // Adds the products of 64 rows of R and a tile of S to `part`. `wait_for_s` returns when S is split.
 // `last`: no further products follow.
-template <class Sums, class Tiles, class Wait>
-__device__ __forceinline__ void add_products(Mma &mma, Sums &part, const float *r, const Tiles &sHi,
-                                             const Tiles &sLo, int stage, const Turns &turns, bool last,
-                                             Wait &&wait_for_s)
+template <class Wait>
+__device__ __forceinline__ void add_products(Sums &part, const float *r, uint64_t s_hi, uint64_t s_lo,
+                                             const Turns &turns, bool last, Wait &&wait_for_s)
 {
-    Tensor hi = make_tensor<tfloat32_t>(partition_shape_A(mma, Shape<_64, Int<kDepth>>{}));
-    Tensor lo = make_tensor_like(hi);
-    Tensor hi_bits = recast<uint32_t>(hi), lo_bits = recast<uint32_t>(lo);
+    uint32_t hi[kDepth / 2], lo[kDepth / 2];
     CUTE_UNROLL
     for (int k0 = 0; k0 < kBK; k0 += kDepth) {
         CUTE_UNROLL
         for (int i = 0; i < kDepth / 2; i++)
-            split(element_of_r(r, row_of_r(i % 2), k0 + i / 2 * 4 + threadIdx.x % 4), hi_bits(i),
-                  lo_bits(i));
+            split(element_of_r(r, row_of_r(i % 2), k0 + i / 2 * 4 + threadIdx.x % 4), hi[i], lo[i]);
         if (k0 == 0) {
             wait_for_s();
             turns.wait();
         }
         // The compiler may not move the splits below the fence of warpgroup_arrive().
-        warpgroup_fence_operand(hi);
+        fence_registers(hi);
         if constexpr (kProducts == 3)
-            warpgroup_fence_operand(lo);
-        warpgroup_fence_operand(part);
+            fence_registers(lo);
+        fence_registers(part);
         warpgroup_arrive();
         // The small products come first, while the sum is small too and loses little.
         if constexpr (kProducts == 3) { // without the brace, NVRTC 13.0 may drop the loop after this
             CUTE_UNROLL
             for (int i = 0; i < kDepth / 8; i++) {
-                cute::gemm(mma, lo(_, _, i), sHi(_, _, k0 / 8 + i, stage), part);
-                cute::gemm(mma, hi(_, _, i), sLo(_, _, k0 / 8 + i, stage), part);
+                multiply(part, lo, 4 * i, s_hi, k0 + 8 * i);
+                multiply(part, hi, 4 * i, s_lo, k0 + 8 * i);
             }
             warpgroup_commit_batch();
         }
         CUTE_UNROLL
         for (int i = 0; i < kDepth / 8; i++)
-            cute::gemm(mma, hi(_, _, i), sHi(_, _, k0 / 8 + i, stage), part);
+            multiply(part, hi, 4 * i, s_hi, k0 + 8 * i);
         warpgroup_commit_batch();
         if (k0 + kDepth == kBK) {
             if constexpr (kProducts == 3 && Turns::used())
@@ -470,17 +463,16 @@ __device__ __forceinline__ void add_products(Mma &mma, Sums &part, const float *
             turns.pass(last);
         }
         warpgroup_wait<0>();
-        warpgroup_fence_operand(part);
+        fence_registers(part);
     }
 }
 
 // Adds `part` to `sum`, and leaves the rounding errors in `part`.
-template <class Sums>
 __device__ void fold_all(Sums &sum, Sums &part)
 {
     CUTE_UNROLL
-    for (int i = 0; i < size(part); i++)
-        fold(sum(i), part(i));
+    for (int i = 0; i < kCols / 2; i++)
+        fold(sum[i], part[i]);
 }
 
 __device__ void consume(Smem &smem, const float *A, const float *B, float *out, const Extra &extra,
@@ -488,31 +480,26 @@ __device__ void consume(Smem &smem, const float *A, const float *B, float *out, 
 {
     int thread = threadIdx.x % 128, group = threadIdx.x / 128 - 1;
     int M = tiles.M, N = tiles.N, K = tiles.K, left = 0; // stages
-    Mma mma;
-    Tensor sHi = tiles_of_s<kStages>(smem.s[kHi][0], mma);
-    Tensor sLo = tiles_of_s<kStages>(smem.s[kTilesS - 1][0], mma);
-    Tensor part = partition_fragment_C(mma, Shape<_64, Int<kCols>>{});
-    Tensor sum = make_tensor_like(part);
-    mma.accumulate_ = GMMA::ScaleOut::One;
-
+    uint64_t s_hi = swizzled_operand(smem.s[kHi][0]), s_lo = swizzled_operand(smem.s[kTilesS - 1][0]);
     Cursor<kStages> at;
     tiles.for_each([&](int2, int, int2 share) { left += (share.y - share.x) / kBK; });
     Turns turns(left > 0);
     tiles.for_each([&](int2 tile, int z, int2 share) {
-        clear(part);
-        clear(sum);
+        Sums part = {}, sum = {};
         for (int k = share.x, step = 1; k < share.y; k += kBK, step++, at.next()) {
             ClusterBarrier::wait(&smem.full[at.stage], at.phase);
-            add_products(mma, part, smem.r[at.stage] + group * 64 * kBK, sHi, sLo, at.stage, turns,
-                         --left == 0, [&] { ClusterBarrier::wait(&smem.ready[at.stage], at.phase); });
+            add_products(part, smem.r[at.stage] + group * 64 * kBK,
+                         operand_behind(s_hi, at.stage * 4 * kTileS),
+                         operand_behind(s_lo, at.stage * 4 * kTileS), turns, --left == 0,
+                         [&] { ClusterBarrier::wait(&smem.ready[at.stage], at.phase); });
             if (thread % 32 == 0)
                 ClusterBarrier::arrive(&smem.empty[at.stage]);
             if (step % kPromote == 0)
                 fold_all(sum, part);
         }
         CUTE_UNROLL
-        for (int i = 0; i < size(sum); i++)
-            sum(i) += part(i);
+        for (int i = 0; i < kCols / 2; i++)
+            sum[i] += part[i];
         store(A, B, out, (int64_t(blockIdx.z) * Z + z) * M * N, sum, extra,
               tile.x * kRows + group * 64, tile.y * kCols, z, M, N, K);
     });
@@ -524,7 +511,8 @@ constexpr int kRegsAtLaunch = 65536 / (128 + 128 * kGroups) / 8 * 8; // of each 
 constexpr int kRegsFirst = kGroups == 2 ? 40 : 56, kRegsConsumer = kGroups == 2 ? 232 : 152;
 static_assert(kGroups == 1 || kRegsFirst + kGroups * kRegsConsumer <= (1 + kGroups) * kRegsAtLaunch);
 
-extern "C" __global__ void __launch_bounds__(128 + 128 * kGroups, 1)
+template <int kConsumers> // warpgroups: kGroups
+__global__ void __launch_bounds__(128 + 128 * kConsumers, 1)
     gemm(const __grid_constant__ TmaDescriptor mapA, const __grid_constant__ TmaDescriptor mapB,
          const float *A, const float *B, float *C, float *parts, @{params}int M, int N, int K,
          int Z)
@@ -590,13 +578,12 @@ __device__ void produce_short(SmemShort &smem, const TmaDescriptor &mapR, const 
 
 // Writes this thread's part of a tile to shared memory as TMA wants it: panels of 32 columns of C, in
 // rows of 128 bytes whose 16-byte pieces are permuted.
-template <class Sums>
 __device__ void stage_tile(float *to, const float *A, const float *B, Sums &sums, const Extra &extra,
                            int r0, int s0, int M, int N, int K)
 {
     int64_t first = int64_t(blockIdx.y) * M * N;
     int m0 = kSwapped ? s0 : r0, n0 = kSwapped ? r0 : s0;
-    SumSet<decltype(size(sums))::value> bad;
+    SumSet<kCols / 2> bad;
     Places places;
     places.trade(sums);
     auto address = [&](int m, int n) {
@@ -605,18 +592,18 @@ __device__ void stage_tile(float *to, const float *A, const float *B, Sums &sums
         return to + n / 32 * kHigh * 32 + m * 32 + ((n / 4 ^ m) & 7) * 4 + n % 4;
     };
     CUTE_UNROLL
-    for (int i = 0; i < size(sums); i += 2) {
+    for (int i = 0; i < kCols / 2; i += 2) {
         CUTE_UNROLL
         for (int j = 0; j < 2; j++) {
             auto [m, n] = places.at(i + j, r0, s0);
-            bad.add(i + j, m < M && n < N && !is_finite(sums(i + j)));
-            sums(i + j) = finish(sums(i + j), extra, first, m, n, M, N);
+            bad.add(i + j, m < M && n < N && !is_finite(sums[i + j]));
+            sums[i + j] = finish(sums[i + j], extra, first, m, n, M, N);
             if constexpr (kSwapped)
-                *address(m, n) = sums(i + j);
+                *address(m, n) = sums[i + j];
         }
         auto [m, n] = places.at(i, r0, s0);
         if constexpr (!kSwapped)
-            *reinterpret_cast<float2 *>(address(m, n)) = {sums(i), sums(i + 1)};
+            *reinterpret_cast<float2 *>(address(m, n)) = {sums[i], sums[i + 1]};
     }
     A = matrix_of_a(A, blockIdx.y, M, K);
     B = matrix_of_b(B, blockIdx.y, N, K);
@@ -641,13 +628,7 @@ __device__ void consume_short(SmemShort &smem, const TmaDescriptor &mapC, const 
                               const Extra &extra, const Run &run, int chunks, int M, int N, int K)
 {
     int thread = threadIdx.x % 128, group = threadIdx.x / 128 - 1;
-    Mma mma;
-    Tensor sHi = tiles_of_s<kChunks>(smem.s[kHi][0], mma);
-    Tensor sLo = tiles_of_s<kChunks>(smem.s[kTilesS - 1][0], mma);
-    Tensor part = partition_fragment_C(mma, Shape<_64, Int<kCols>>{});
-    Tensor sum = make_tensor_like(part);
-    mma.accumulate_ = GMMA::ScaleOut::One;
-
+    uint64_t s_hi = swizzled_operand(smem.s[kHi][0]), s_lo = swizzled_operand(smem.s[kTilesS - 1][0]);
     Cursor<kRingR> at;
     int left = 0; // products
     for (int r = run.first; r < run.end; r++)
@@ -655,19 +636,19 @@ __device__ void consume_short(SmemShort &smem, const TmaDescriptor &mapC, const 
     Turns turns(left > 0);
     for (int r = run.first; r < run.end; r++) {
         int r0 = r * kRows + group * 64, s0 = run.s * kCols;
-        clear(part);
-        clear(sum);
+        Sums part = {}, sum = {};
         for (int c = 0; c < chunks && !run.skips(r); c++, at.next()) {
             ClusterBarrier::wait(&smem.full[at.stage], at.phase);
-            add_products(mma, part, smem.r[at.stage] + group * 64 * kBK, sHi, sLo, c, turns,
-                         --left == 0, [&] { ClusterBarrier::wait(&smem.ready[c], 0); });
+            add_products(part, smem.r[at.stage] + group * 64 * kBK, operand_behind(s_hi, c * 4 * kTileS),
+                         operand_behind(s_lo, c * 4 * kTileS), turns, --left == 0,
+                         [&] { ClusterBarrier::wait(&smem.ready[c], 0); });
             if (thread % 32 == 0)
                 ClusterBarrier::arrive(&smem.empty[at.stage]);
             fold_all(sum, part);
         }
         CUTE_UNROLL
-        for (int i = 0; i < size(sum); i++)
-            sum(i) += part(i);
+        for (int i = 0; i < kCols / 2; i++)
+            sum[i] += part[i];
         if (thread == 0)
             tma_store_wait<0>(); // the TMA has read the tile before this one
         NamedBarrier::sync(128, 1 + group);
@@ -681,7 +662,8 @@ __device__ void consume_short(SmemShort &smem, const TmaDescriptor &mapC, const 
         tma_store_wait<0>(); // shared memory must outlive the reads
 }
 
-extern "C" __global__ void __launch_bounds__(128 + 128 * kGroups, 1)
+template <int kRun>
+__global__ void __launch_bounds__(128 + 128 * kGroups, 1)
     gemm_short(const __grid_constant__ TmaDescriptor mapA, const __grid_constant__ TmaDescriptor mapB,
                const __grid_constant__ TmaDescriptor mapC, const float *A, const float *B,
                @{params}int M, int N, int K)
@@ -723,10 +705,11 @@ extern "C" __global__ void __launch_bounds__(128 + 128 * kGroups, 1)
 // ---- other shapes ------------------------------------------------------------------------------
 
 // Copies an operand, 32 rows and 128 of K in a block, into rows along K that are multiples of 16 bytes.
-// kByK: the operand has a row for each k.
-template <bool kByK>
-__device__ void pack(const float *from, float *to, int rows, int K)
+// Operand 0 is A, 1 is B.
+template <int kOperand>
+__global__ void __launch_bounds__(256) pack(const float *from, float *to, int rows, int K)
 {
+    constexpr bool kByK = kOperand == 0 ? kTurnedA : !kTurnedB; // the operand has a row for each k
     auto tile = reinterpret_cast<float(*)[33]>(bytes); // 128 of them
     int x = threadIdx.x % 32, y = threadIdx.x / 32, row0 = blockIdx.x * 32, k0 = blockIdx.y * 128;
     int pitch = (K + 3) / 4 * 4;
@@ -749,45 +732,25 @@ __device__ void pack(const float *from, float *to, int rows, int K)
     }
 }
 
-extern "C" __global__ void __launch_bounds__(256) pack_a(const float *A, float *to, int M, int K)
-{
-    pack<kTurnedA>(A, to, M, K);
-}
-
-extern "C" __global__ void __launch_bounds__(256) pack_b(const float *B, float *to, int N, int K)
-{
-    pack<!kTurnedB>(B, to, N, K);
-}
-
 using Fallback = MmaTile<128, 128, 2, 4, 3, 32>;
 
-template <int kWidth>
-__device__ void fall_back(const float *A, const float *B, float *C, const Extra &extra, int M, int N,
-                          int K)
+template <int kWidth> // elements that a thread copies at once
+__global__ void __launch_bounds__(256)
+    gemm_any(const float *A, const float *B, float *C, @{params}int M, int N, int K)
 {
     int2 tile = tile_at(blockIdx.x, M, N, Fallback::kBM, Fallback::kBN);
-    mma_gemm<Fallback, kWidth, true>(reinterpret_cast<float *>(bytes), A, B, C, extra, tile, M, N, K);
+    mma_gemm<Fallback, kWidth, true>(reinterpret_cast<float *>(bytes), A, B, C, Extra{@{data}}, tile, M, N, K);
 }
 
-extern "C" __global__ void __launch_bounds__(256)
-    gemm_vec(const float *A, const float *B, float *C, @{params}int M, int N, int K)
-{
-    fall_back<4>(A, B, C, Extra{@{data}}, M, N, K);
-}
-
-extern "C" __global__ void __launch_bounds__(256)
-    gemm_one(const float *A, const float *B, float *C, @{params}int M, int N, int K)
-{
-    fall_back<1>(A, B, C, Extra{@{data}}, M, N, K);
-}
-
-extern "C" __global__ void __launch_bounds__(256)
+template <int kSide>
+__global__ void __launch_bounds__(kSide * kSide)
     gemm_few(const float *A, const float *B, float *C, @{params}int M, int N, int K)
 {
     few_terms(A, B, C, Extra{@{data}}, M, N, K);
 }
 
-extern "C" __global__ void __launch_bounds__(256, 2)
+template <int kThreads>
+__global__ void __launch_bounds__(kThreads, 2)
     gemm_thin(const float *A, const float *B, float *C, @{params}int M, int N, int K)
 {
     thin_product(reinterpret_cast<float *>(bytes), A, B, C, Extra{@{data}},

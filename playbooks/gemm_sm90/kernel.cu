@@ -16,16 +16,16 @@
     { "kernel": "gemm", "when": "!(@{ready}) && !(@{few}) && !(@{by_tma})",
       "grid": ["@{grid}"], "block": ["128 + 2*@{bm}"], "cluster": [@{cluster}], "smem": "@{smem}",
       "args": ["packedA", "packedB", "packedA", 0, "@{C}", @{extra}"@{M}", "@{N}", "@{K}", "@{Z}"] },
-    { "kernel": "gemm_few16", "when": "@{ready} && @{few} && @{M} <= 16",
+    { "kernel": "gemm_few<16>", "when": "@{ready} && @{few} && @{M} <= 16",
       "grid": ["@{share}*@{tiles}"], "block": [160], "cluster": ["@{share}"], "smem": "11*(64 + 16)*256 + 256",
       "args": ["mapFew16", "mapRows", "@{C}", @{extra}"@{M}", "@{N}", "@{K}"] },
-    { "kernel": "gemm_few16", "when": "!(@{ready}) && @{few} && @{M} <= 16",
+    { "kernel": "gemm_few<16>", "when": "!(@{ready}) && @{few} && @{M} <= 16",
       "grid": ["@{share}*@{tiles}"], "block": [160], "cluster": ["@{share}"], "smem": "11*(64 + 16)*256 + 256",
       "args": ["packedFew16", "packedRows", "@{C}", @{extra}"@{M}", "@{N}", "@{K}"] },
-    { "kernel": "gemm_few64", "when": "@{ready} && @{few} && @{M} > 16",
+    { "kernel": "gemm_few<64>", "when": "@{ready} && @{few} && @{M} > 16",
       "grid": ["@{share}*@{tiles}"], "block": [160], "cluster": ["@{share}"], "smem": "7*(64 + 64)*256 + 256",
       "args": ["mapFew64", "mapRows", "@{C}", @{extra}"@{M}", "@{N}", "@{K}"] },
-    { "kernel": "gemm_few64", "when": "!(@{ready}) && @{few} && @{M} > 16",
+    { "kernel": "gemm_few<64>", "when": "!(@{ready}) && @{few} && @{M} > 16",
       "grid": ["@{share}*@{tiles}"], "block": [160], "cluster": ["@{share}"], "smem": "7*(64 + 64)*256 + 256",
       "args": ["packedFew64", "packedRows", "@{C}", @{extra}"@{M}", "@{N}", "@{K}"] } ],
   "tensormaps": {
@@ -94,21 +94,17 @@ constexpr int kGroup = @{group};
 
 extern __shared__ __align__(1024) char bytes[];
 
-// A ring of tiles of an operand, each of kRows rows or columns of C by 64 elements of K.
-template <int kRows, int kRing, bool kAcross>
-using Ring = decltype(tile_to_shape(
-    conditional_t<kAcross, GMMA::Layout_MN_SW128_Atom<T>, GMMA::Layout_K_SW128_Atom<T>>{},
-    Shape<Int<kRows>, _64, Int<kRing>>{}, conditional_t<kAcross, Step<_2, _1, _3>, Step<_1, _2, _3>>{}));
+@{part:wgmma}
 
-template <int kRows, int kCols, int kRing, int kWarpgroups, bool kAcrossRows, bool kAcrossCols>
-struct Multiplier {
-    using R = Ring<kRows, kRing, kAcrossRows>;
-    using S = Ring<kCols, kRing, kAcrossCols>;
-    using Op = decltype(GMMA::ss_op_selector<T, T, float, Shape<_64, Int<kCols>, _64>,
-                                             kAcrossRows ? GMMA::Major::MN : GMMA::Major::K,
-                                             kAcrossCols ? GMMA::Major::MN : GMMA::Major::K>());
-    using Mma = decltype(make_tiled_mma(Op{}, Layout<Shape<Int<kWarpgroups>, _1, _1>>{}));
-};
+// Neighbours along K lie side by side in shared memory, or neighbours along M or N.
+constexpr GMMA::Major kMajorA = kAcrossA ? GMMA::Major::MN : GMMA::Major::K;
+constexpr GMMA::Major kMajorB = kAcrossB ? GMMA::Major::MN : GMMA::Major::K;
+constexpr int kPanelBytes = 64 * 64 * sizeof(T); // 64 rows or columns of C, by 64 elements of K
+
+// Multiplies 64 rows of a tile by kCols columns.
+template <int kCols, GMMA::Major kMajorRows, GMMA::Major kMajorCols>
+using OpFor =
+    decltype(GMMA::ss_op_selector<T, T, float, Shape<_64, Int<kCols>, _64>, kMajorRows, kMajorCols>());
 
 @{part:cursor}
 
@@ -129,15 +125,21 @@ __device__ void load(const TmaDescriptor &map, uint64_t *full, T *to, int row, i
     }
 }
 
-// Adds the product of one tile of each operand to the sums of this warpgroup.
-template <class Mma, class R, class S, class Acc>
-__device__ void multiply(Mma &mma, const R &r, const S &s, Acc &acc)
+// Adds the product of one tile of each operand to the sums of this warpgroup. `scale` is for the first
+// product: Zero if it does not matter what the sums were.
+template <GMMA::Major kMajorRows, GMMA::Major kMajorCols, int kSums>
+__device__ __forceinline__ void multiply(float (&acc)[kSums], const void *rows, const void *cols,
+                                         GMMA::ScaleOut scale = GMMA::ScaleOut::One)
 {
+    using Op = OpFor<2 * kSums, kMajorRows, kMajorCols>;
+    constexpr int kStepRows = kMajorRows == GMMA::Major::MN ? 16 * 128 : 32; // bytes, for 16 elements of K
+    constexpr int kStepCols = kMajorCols == GMMA::Major::MN ? 16 * 128 : 32;
+    uint64_t r = swizzled_operand(rows, kMajorRows == GMMA::Major::MN ? kPanelBytes : 16);
+    uint64_t c = swizzled_operand(cols, kMajorCols == GMMA::Major::MN ? kPanelBytes : 16);
     CUTE_UNROLL
-    for (int i = 0; i < size<2>(r); i++) {
-        cute::gemm(mma, r(_, _, i), s(_, _, i), acc);
-        mma.accumulate_ = GMMA::ScaleOut::One;
-    }
+    for (int i = 0; i < 4; i++)
+        begin_product<Op>(acc, i == 0 ? scale : GMMA::ScaleOut::One, make_int_sequence<kSums>{},
+                          operand_behind(r, i * kStepRows), operand_behind(c, i * kStepCols));
 }
 
 /* ---- gemm ------------------------------------------------------------------------------------ */
@@ -213,9 +215,8 @@ __device__ constexpr int col_of(int i)
 
 // Stores a warpgroup's sums, 64 rows from m and kBN columns from n, through shared memory: by the TMA,
 // or by its threads.
-template <class Acc>
-__device__ void store(T (&c)[kPanels][64 * 64], const TmaDescriptor &mapC, bool by_tma, T *C, const Acc &acc,
-                      const Extra &extra, int z, int m, int n, int M, int N)
+__device__ void store(T (&c)[kPanels][64 * 64], const TmaDescriptor &mapC, bool by_tma, T *C,
+                      const float (&acc)[kBN / 2], const Extra &extra, int z, int m, int n, int M, int N)
 {
     int thread = threadIdx.x % 128, warp = thread / 32, lane = thread % 32, barrier = threadIdx.x / 128;
     int row = warp * 16 + lane / 4, col = 2 * (lane % 4); // of the thread's first sum
@@ -238,7 +239,8 @@ __device__ void store(T (&c)[kPanels][64 * 64], const TmaDescriptor &mapC, bool 
                 CUTE_UNROLL
                 for (int j = 0; j < 2; j++) {
                     int at = panel * 32 + pair * 8 + i * 2 + j;
-                    two[j] = T(finish(acc(at), extra, first, m + row + row_of(at), n + col + col_of(at), M, N));
+                    two[j] =
+                        T(finish(acc[at], extra, first, m + row + row_of(at), n + col + col_of(at), M, N));
                 }
                 halves[i] = reinterpret_cast<uint32_t &>(two);
             }
@@ -264,34 +266,30 @@ __device__ void store(T (&c)[kPanels][64 * 64], const TmaDescriptor &mapC, bool 
 __device__ void consume(Smem &smem, const TmaDescriptor &mapC, bool by_tma, T *C, const Extra &extra,
                         int M, int N, int K, int Z)
 {
-    using P = Multiplier<kBM, kBN, kStages, kConsumers, kAcrossA, kAcrossB>;
     int thread = threadIdx.x - 128, group = thread / 128; // among the consumers
-    typename P::Mma mma;
-    auto thr = mma.get_slice(thread);
-    Tensor a = thr.partition_fragment_A(make_tensor(make_smem_ptr(smem.a[0]), typename P::R{}));
-    Tensor b = thr.partition_fragment_B(make_tensor(make_smem_ptr(smem.b[0]), typename P::S{}));
-    Tensor acc = partition_fragment_C(mma, Shape<Int<kBM>, Int<kBN>>{});
+    float acc[kBN / 2];
     Cursor<kStages> at;
     for (int i = blockIdx.x / kCluster; i < tiles(M, N, Z); i += gridDim.x / kCluster) {
         Place t = tile_at(i, M, N);
         // One batch of WGMMA stays in flight: when batch k has been issued, the warpgroup waits for
         // batch k - 1 and hands its stage back.
         int last = -1;
-        mma.accumulate_ = GMMA::ScaleOut::Zero;
+        GMMA::ScaleOut scale = GMMA::ScaleOut::Zero;
         for (int k = 0; k < K; k += 64, at.next()) {
             ClusterBarrier::wait(&smem.full[at.stage], at.phase);
-            warpgroup_fence_operand(acc);
+            fence_registers(acc);
             warpgroup_arrive();
-            multiply(mma, a(_, _, _, at.stage), b(_, _, _, at.stage), acc);
+            multiply<kMajorA, kMajorB>(acc, smem.a[at.stage] + group * 64 * 64, smem.b[at.stage], scale);
+            scale = GMMA::ScaleOut::One;
             warpgroup_commit_batch();
             warpgroup_wait<1>();
-            warpgroup_fence_operand(acc);
+            fence_registers(acc);
             if (last >= 0)
                 release(smem, last);
             last = at.stage;
         }
         warpgroup_wait<0>();
-        warpgroup_fence_operand(acc);
+        fence_registers(acc);
         release(smem, last);
         int m = t.m * kBM + group * 64, n = t.n * kBN;
         store(smem.c[group], mapC, by_tma, C, acc, extra, t.z, m, n, M, N);
@@ -362,7 +360,6 @@ template <int kFew>
 __device__ void run_few(const TmaDescriptor &mapA, const TmaDescriptor &mapB, T *C, const Extra &extra,
                         int M, int N, int K)
 {
-    using P = Multiplier<64, kFew, 2 * FewSmem<kFew>::kRing, 1, kAcrossB, kAcrossA>;
     auto &smem = *reinterpret_cast<FewSmem<kFew> *>(bytes);
     int share = cluster_shape().x, rank = blockIdx.x % share, tile = blockIdx.x / share;
     int across = ceil_div(N, 64), n = tile % across * 64, z = tile / across;
@@ -391,34 +388,29 @@ __device__ void run_few(const TmaDescriptor &mapA, const TmaDescriptor &mapB, T 
             }
         }
     } else if (threadIdx.x < 128) {
-        typename P::Mma mma;
-        auto thr = mma.get_slice(threadIdx.x);
-        Tensor b = thr.partition_fragment_A(make_tensor(make_smem_ptr(smem.b[0]), typename P::R{}));
-        Tensor a = thr.partition_fragment_B(make_tensor(make_smem_ptr(smem.a[0]), typename P::S{}));
-        Tensor acc = partition_fragment_C(mma, Shape<_64, Int<kFew>>{});
+        float acc[kFew / 2] = {}; // this block's part of K may be empty
         int last = -1;
-        clear(acc); // this block's part of K may be empty
         for (int i = 0; i < chunks; i++, at.next()) {
             ClusterBarrier::wait(&smem.full[at.stage], at.phase);
-            warpgroup_fence_operand(acc);
+            fence_registers(acc);
             warpgroup_arrive();
-            mma.accumulate_ = GMMA::ScaleOut::One;
-            multiply(mma, b(_, _, _, 2 * at.stage), a(_, _, _, 2 * at.stage), acc);
-            multiply(mma, b(_, _, _, 2 * at.stage + 1), a(_, _, _, 2 * at.stage + 1), acc);
+            CUTE_UNROLL
+            for (int half = 0; half < 2; half++)
+                multiply<kMajorB, kMajorA>(acc, smem.b[2 * at.stage + half], smem.a[2 * at.stage + half]);
             warpgroup_commit_batch();
             warpgroup_wait<1>();
-            warpgroup_fence_operand(acc);
+            fence_registers(acc);
             if (last >= 0 && threadIdx.x % 32 == 0)
                 ClusterBarrier::arrive(&smem.empty[last]);
             last = at.stage;
         }
         warpgroup_wait<0>();
-        warpgroup_fence_operand(acc);
+        fence_registers(acc);
         NamedBarrier::sync(128, 0); // no warp reads the ring now, and all that was asked for has come
         int row = threadIdx.x / 32 * 16 + threadIdx.x % 32 / 4, col = 2 * (threadIdx.x % 4);
         CUTE_UNROLL
-        for (int i = 0; i < size(acc); i++)
-            sums[(col + col_of(i)) * kPitch + row + row_of(i)] = acc(i);
+        for (int i = 0; i < kFew / 2; i++)
+            sums[(col + col_of(i)) * kPitch + row + row_of(i)] = acc[i];
     }
     cluster_arrive();
     cluster_wait();
@@ -449,20 +441,13 @@ __device__ void run_few(const TmaDescriptor &mapA, const TmaDescriptor &mapB, T 
     cluster_wait(); // the other blocks may still read our sums
 }
 
-extern "C" __global__ void __launch_bounds__(160, 1)
-    gemm_few16(const __grid_constant__ TmaDescriptor mapA, const __grid_constant__ TmaDescriptor mapB, T *C,
-               @{params}int M, int N, int K)
+template <int kFew>
+__global__ void __launch_bounds__(160, 1)
+    gemm_few(const __grid_constant__ TmaDescriptor mapA, const __grid_constant__ TmaDescriptor mapB, T *C,
+             @{params}int M, int N, int K)
 {
     if constexpr (!kAcrossA)
-        run_few<16>(mapA, mapB, C, Extra{@{data}}, M, N, K);
-}
-
-extern "C" __global__ void __launch_bounds__(160, 1)
-    gemm_few64(const __grid_constant__ TmaDescriptor mapA, const __grid_constant__ TmaDescriptor mapB, T *C,
-               @{params}int M, int N, int K)
-{
-    if constexpr (!kAcrossA)
-        run_few<64>(mapA, mapB, C, Extra{@{data}}, M, N, K);
+        run_few<kFew>(mapA, mapB, C, Extra{@{data}}, M, N, K);
 }
 
 /* ---- rows that are no multiple of 16 bytes --------------------------------------------------- */
