@@ -3,7 +3,7 @@
     { "kernel": "pack_weights", "when": "@{small}",
       "grid": ["max(1, cdiv(@{packed}, 1024))"], "block": [256],
       "args": ["@{w}", "packed", "shape", @{sizes}] },
-    { "kernel": "pack_input", "when": "@{small} && @{pack} == 1",
+    { "kernel": "pack_input<2048>", "when": "@{small} && @{pack} == 1",
       "grid": ["max(1, @{N}*cdiv(@{image}, 2048))"], "block": [256], "args": ["@{x}", "input", @{sizes}] },
     { "kernel": "conv", "when": "@{small}",
       "grid": ["max(1, @{down}*max(1, min(cdiv(@{N}*cdiv(@{OD}, @{phases:d})*cdiv(@{OH}, @{phases:h})*cdiv(@{OW}, @{phases:w}), 64*@{pieces}), @{blocks}/@{down})))", "@{groups}*@{phases:d}*@{phases:h}"],
@@ -341,9 +341,9 @@ struct Lines {
     }
 };
 
-constexpr int kPixels = 2048; // of a block of pack_input
-
-extern "C" __global__ void __launch_bounds__(256)
+// A block writes kPixels pixels. As a template, this kernel is compiled only if the plan launches it.
+template <int kPixels>
+__global__ void __launch_bounds__(256)
     pack_input(const float *__restrict__ x, float4 *__restrict__ input, int batch, int channels, int outputs,
                int depth, int height, int width, int out_depth, int out_height, int out_width, int groups)
 {
@@ -881,25 +881,32 @@ __device__ __forceinline__ void store_channels(const float *part, float *y, int6
     }
 }
 
-// Stores the results of one piece through shared memory.
-__device__ void store_parts(float *part, const Sums &sums, const Target &to, int piece, float *y,
+// Stores the results of a warpgroup's pieces through shared memory.
+__device__ void store_parts(float *part, const Sums (&sums)[kPiecesEach], const Target &to, float *y,
                             const Extra &extra, int group)
 {
+    constexpr int kParts = kDirect ? 1 : kOutputs / cute::max(kPartOutputs, 1); // of a piece
     const Work &k = to.k;
     int lane = threadIdx.x % 32, warp = threadIdx.x % 128 / 32;
     int64_t plane = k.s.out_plane();
     bool full = to.left == kOutputs;
     bool pairs = full && kPhasesW == 1 && (k.s.out_width | k.shape.pitch() | k.shape.columns) % 2 == 0 &&
                  reinterpret_cast<uintptr_t>(y) % 8 == 0;
-    CUTE_UNROLL
-    for (int c0 = 0; c0 < kOutputs; c0 += kPartOutputs) {
+#pragma unroll 1 // a copy of the epilogues for each part would take long to compile
+    for (int at = 0; at < kPiecesEach * kParts; at++) {
+        int c0 = at % kParts * kPartOutputs, piece = k.shape.piece(group * kPiecesEach + at / kParts);
         sync_group(group); // all are done with the last part
         CUTE_UNROLL
-        for (int phase = 0; phase < kPhasesW; phase++)
+        for (int j = 0; j < kPiecesEach * kParts; j++) {
+            if (j != at)
+                continue;
             CUTE_UNROLL
-            for (int i = 0; i < kPartOutputs / 2; i++)
-                part[(phase * kPartOutputs + column_of(i)) * kPartRow + row_of(i)] =
-                    sums[(phase * kOutputs + c0) / 2 + i];
+            for (int phase = 0; phase < kPhasesW; phase++)
+                CUTE_UNROLL
+                for (int i = 0; i < kPartOutputs / 2; i++)
+                    part[(phase * kPartOutputs + column_of(i)) * kPartRow + row_of(i)] =
+                        sums[j / kParts][(phase * kOutputs + j % kParts * kPartOutputs) / 2 + i];
+        }
         sync_group(group);
         int channel = c0 + warp, left = min(kPartOutputs, to.left - c0) - warp;
 #pragma unroll 1
@@ -907,15 +914,15 @@ __device__ void store_parts(float *part, const Sums &sums, const Target &to, int
             int m = pairs ? 2 * lane : (lane + 32 * i) / kPhasesW, phase = (lane + 32 * i) % kPhasesW;
             const Place p = to.place(piece + m);
             const float *from = part + (phase * kPartOutputs + warp) * kPartRow + m;
-            int64_t at = p.at + channel * plane + phase;
+            int64_t first = p.at + channel * plane + phase;
             if (!to.has_phase(p, phase))
                 continue;
             if (pairs)
-                store_channels<2, true>(from, y, at, plane, to.first + channel, left, extra);
+                store_channels<2, true>(from, y, first, plane, to.first + channel, left, extra);
             else if (full)
-                store_channels<1, true>(from, y, at, plane, to.first + channel, left, extra);
+                store_channels<1, true>(from, y, first, plane, to.first + channel, left, extra);
             else
-                store_channels<1, false>(from, y, at, plane, to.first + channel, left, extra);
+                store_channels<1, false>(from, y, first, plane, to.first + channel, left, extra);
         }
     }
 }
@@ -1025,14 +1032,16 @@ __device__ void consume(Smem &smem, const float *x, const float *w, float *y, co
         bool all = to.left == kOutputs &&
                    (kPhasesW == 1 || (kShift == 0 && k.s.out_width % kPhasesW == 0));
         float zero = 0; // not if a sum is not finite
+        if constexpr (!kDirect)
+            store_parts(smem.part[group], sums, to, y, extra, group);
         CUTE_UNROLL
         for (int p = 0; p < kPiecesEach; p++) {
-            if constexpr (!kDirect)
-                store_parts(smem.part[group], sums[p], to, piece[p], y, extra, group);
-            else if (all)
-                store_direct<true>(sums[p], to, piece[p], y, extra);
-            else
-                store_direct<false>(sums[p], to, piece[p], y, extra);
+            if constexpr (kDirect) {
+                if (all)
+                    store_direct<true>(sums[p], to, piece[p], y, extra);
+                else
+                    store_direct<false>(sums[p], to, piece[p], y, extra);
+            }
             CUTE_UNROLL
             for (int c = 0; c < kBN / 2; c++)
                 zero += sums[p][c] * 0.f;
