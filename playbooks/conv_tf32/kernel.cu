@@ -9,7 +9,7 @@
     { "kernel": "conv", "when": "@{small} && @{split} > 1",
       "grid": ["@{tiles}", "@{groups}*@{phases}", "@{split}"], "block": ["@{threads}"], "smem": "@{smem}",
       "args": ["@{x}", "@{w}", "packed", "parts", @{extra}@{sizes}] },
-    { "kernel": "sum_parts", "when": "@{small} && @{split} > 1",
+    { "kernel": "sum_parts<@{split}>", "when": "@{small} && @{split} > 1",
       "grid": ["max(1, cdiv(@{N}*@{O}*@{OD}*@{OH}*@{OW}, 256))"], "block": [256],
       "args": ["parts", "@{x}", "@{w}", "@{y}", @{extra}@{sizes}] } ],
   "workspace": { "packed": { "bytes": "max(16, 4*@{copies}*@{packed})", "init": "none" },
@@ -440,8 +440,9 @@ extern "C" __global__ void __launch_bounds__(kThreads)
     });
 }
 
-// Adds up the sums that kSplit blocks made of each element, pairs of them first.
-extern "C" __global__ void __launch_bounds__(256)
+// Adds up the sums that kParts blocks made of each element, pairs of them first.
+template <int kParts>
+__global__ void __launch_bounds__(256)
     sum_parts(const float *__restrict__ parts, const float *__restrict__ x, const float *__restrict__ w,
               float *__restrict__ y, @{params}int batch, int channels, int outputs, int depth, int height,
               int width, int out_depth, int out_height, int out_width, int groups)
@@ -451,14 +452,14 @@ extern "C" __global__ void __launch_bounds__(256)
     int64_t at = int64_t(blockIdx.x) * 256 + threadIdx.x, size = int64_t(batch) * outputs * s.out_plane();
     if (at >= size)
         return;
-    float v[kSplit];
+    float v[kParts];
     CUTE_UNROLL
-    for (int i = 0; i < kSplit; i++)
+    for (int i = 0; i < kParts; i++)
         v[i] = parts[i * size + at];
     CUTE_UNROLL
-    for (int step = 1; step < kSplit; step *= 2)
+    for (int step = 1; step < kParts; step *= 2)
         CUTE_UNROLL
-        for (int i = 0; i + step < kSplit; i += 2 * step)
+        for (int i = 0; i + step < kParts; i += 2 * step)
             v[i] += v[i + step];
     float whole = is_finite(v[0]) ? v[0] : plain_sum(x, w, s, at);
     y[at] = epilogue(whole, Extra{@{data}}, at, int(at / s.out_plane() % outputs));
