@@ -881,32 +881,25 @@ __device__ __forceinline__ void store_channels(const float *part, float *y, int6
     }
 }
 
-// Stores the results of a warpgroup's pieces through shared memory.
-__device__ void store_parts(float *part, const Sums (&sums)[kPiecesEach], const Target &to, float *y,
+// Stores the results of one piece through shared memory.
+__device__ void store_parts(float *part, const Sums &sums, const Target &to, int piece, float *y,
                             const Extra &extra, int group)
 {
-    constexpr int kParts = kDirect ? 1 : kOutputs / cute::max(kPartOutputs, 1); // of a piece
     const Work &k = to.k;
     int lane = threadIdx.x % 32, warp = threadIdx.x % 128 / 32;
     int64_t plane = k.s.out_plane();
     bool full = to.left == kOutputs;
     bool pairs = full && kPhasesW == 1 && (k.s.out_width | k.shape.pitch() | k.shape.columns) % 2 == 0 &&
                  reinterpret_cast<uintptr_t>(y) % 8 == 0;
-#pragma unroll 1 // a copy of the epilogues for each part would take long to compile
-    for (int at = 0; at < kPiecesEach * kParts; at++) {
-        int c0 = at % kParts * kPartOutputs, piece = k.shape.piece(group * kPiecesEach + at / kParts);
+    CUTE_UNROLL
+    for (int c0 = 0; c0 < kOutputs; c0 += kPartOutputs) {
         sync_group(group); // all are done with the last part
         CUTE_UNROLL
-        for (int j = 0; j < kPiecesEach * kParts; j++) {
-            if (j != at)
-                continue;
+        for (int phase = 0; phase < kPhasesW; phase++)
             CUTE_UNROLL
-            for (int phase = 0; phase < kPhasesW; phase++)
-                CUTE_UNROLL
-                for (int i = 0; i < kPartOutputs / 2; i++)
-                    part[(phase * kPartOutputs + column_of(i)) * kPartRow + row_of(i)] =
-                        sums[j / kParts][(phase * kOutputs + j % kParts * kPartOutputs) / 2 + i];
-        }
+            for (int i = 0; i < kPartOutputs / 2; i++)
+                part[(phase * kPartOutputs + column_of(i)) * kPartRow + row_of(i)] =
+                    sums[(phase * kOutputs + c0) / 2 + i];
         sync_group(group);
         int channel = c0 + warp, left = min(kPartOutputs, to.left - c0) - warp;
 #pragma unroll 1
@@ -914,15 +907,15 @@ __device__ void store_parts(float *part, const Sums (&sums)[kPiecesEach], const 
             int m = pairs ? 2 * lane : (lane + 32 * i) / kPhasesW, phase = (lane + 32 * i) % kPhasesW;
             const Place p = to.place(piece + m);
             const float *from = part + (phase * kPartOutputs + warp) * kPartRow + m;
-            int64_t first = p.at + channel * plane + phase;
+            int64_t at = p.at + channel * plane + phase;
             if (!to.has_phase(p, phase))
                 continue;
             if (pairs)
-                store_channels<2, true>(from, y, first, plane, to.first + channel, left, extra);
+                store_channels<2, true>(from, y, at, plane, to.first + channel, left, extra);
             else if (full)
-                store_channels<1, true>(from, y, first, plane, to.first + channel, left, extra);
+                store_channels<1, true>(from, y, at, plane, to.first + channel, left, extra);
             else
-                store_channels<1, false>(from, y, first, plane, to.first + channel, left, extra);
+                store_channels<1, false>(from, y, at, plane, to.first + channel, left, extra);
         }
     }
 }
@@ -1032,16 +1025,14 @@ __device__ void consume(Smem &smem, const float *x, const float *w, float *y, co
         bool all = to.left == kOutputs &&
                    (kPhasesW == 1 || (kShift == 0 && k.s.out_width % kPhasesW == 0));
         float zero = 0; // not if a sum is not finite
-        if constexpr (!kDirect)
-            store_parts(smem.part[group], sums, to, y, extra, group);
         CUTE_UNROLL
         for (int p = 0; p < kPiecesEach; p++) {
-            if constexpr (kDirect) {
-                if (all)
-                    store_direct<true>(sums[p], to, piece[p], y, extra);
-                else
-                    store_direct<false>(sums[p], to, piece[p], y, extra);
-            }
+            if constexpr (!kDirect)
+                store_parts(smem.part[group], sums[p], to, piece[p], y, extra, group);
+            else if (all)
+                store_direct<true>(sums[p], to, piece[p], y, extra);
+            else
+                store_direct<false>(sums[p], to, piece[p], y, extra);
             CUTE_UNROLL
             for (int c = 0; c < kBN / 2; c++)
                 zero += sums[p][c] * 0.f;
