@@ -48,15 +48,9 @@ struct SumSet {
     template <class Act>
     __device__ void each(Act &&act)
     {
-        constexpr int kWords = (kSize + 31) / 32;
-#pragma unroll 1 // one copy of `act`
-        for (int w = 0; w < kWords; w++) {
-            uint32_t left = bits[0];
-            CUTE_UNROLL
-            for (int i = 1; i < kWords; i++) // an index would bring the bits into local memory
-                left = w == i ? bits[i] : left;
-            for (; left; left &= left - 1)
+        CUTE_UNROLL
+        for (int w = 0; w < (kSize + 31) / 32; w++)
+            for (uint32_t left = bits[w]; left; left &= left - 1)
                 act(32 * w + __ffs(left) - 1);
-        }
     }
 };
