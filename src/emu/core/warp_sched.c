@@ -3,9 +3,11 @@
  * turns, finds deadlocks, and enforces limits.
  *
  * A host thread takes a cluster and runs it to its end. If the cluster runs long, it may be waiting
- * for another block. Then the thread takes one more cluster and alternates between them. All
- * threads together hold about as many clusters as are resident on the GPU, or all clusters of a
- * cooperative launch.
+ * for another block. Then the thread takes one more cluster and alternates between them. If the
+ * cluster polls memory with strong loads or atomics, the thread takes more clusters before it comes
+ * back to it: at a grid-wide barrier every block polls until the last one arrives. All threads
+ * together hold about as many clusters as are resident on the GPU, or all clusters of a cooperative
+ * launch.
  *
  * The warps of a cluster run in rounds. In a round, each warp runs one slice: some thousand
  * instructions, or fewer if it must wait. Order and length of slices depend only on the seed and
@@ -20,6 +22,7 @@
 #define SLICE 4000u       /* warp instructions, on average */
 #define TURN 400000u      /* warp instructions before a thread takes another cluster */
 #define SHORT_TURN 20000u /* the same for a thread that holds several clusters */
+#define POLLS 256u        /* strong accesses in a turn that make us think the cluster waits */
 #define STUCK_ROUNDS 64u  /* rounds without progress before we report a deadlock */
 /* calls of polls_in_vain() without a change before we report a deadlock */
 #define STUCK_POLLS 4096u
@@ -656,9 +659,9 @@ static void *worker_main(void *arg)
     ws->cpu_told = thread_cpu_ns();
     struct cluster **held = xcalloc(l->resident + 1, sizeof *held), *spare = NULL;
     uint32_t n = 0, place, linear, at = 0;
-    bool more = true;
+    bool more = true, polled = false;
     while (!__atomic_load_n(&l->stop, __ATOMIC_ACQUIRE)) {
-        if (more && (n == 0 || (at == 0 && n < l->resident && !l->alone))) {
+        if (more && (n == 0 || ((at == 0 || polled) && n < l->resident && !l->alone))) {
             /* We count the cluster before we take it. Otherwise another thread could see that no
              * cluster is left, but not that we hold the last one. */
             held_changed(l, 1, NULL);
@@ -671,6 +674,7 @@ static void *worker_main(void *arg)
                 held[n]->trace = l->trace ? &l->trace[place] : NULL;
                 if (l->trace)
                     l->trace[place] = (struct cluster_trace){.linear = linear};
+                at = polled ? n : at;
                 n++;
             }
         }
@@ -678,7 +682,9 @@ static void *worker_main(void *arg)
             break;
         if (at >= n)
             at = 0;
+        uint32_t strongs = held[at]->strongs;
         int rc = cluster_run(held[at], turn_length(l, n));
+        polled = rc == 0 && held[at]->strongs - strongs > POLLS;
         if (rc < 0 || over_limit(ws, held[at]))
             break;
         if (ws->crew && ws->steps >= ALONE)
