@@ -170,20 +170,24 @@ static enum verdict_kind kind_of_finding(enum finding_kind k)
     }
 }
 
-/* Returns whether the sanitizer found a cause for a result that depends on the order of threads.
- * The sanitizer does not watch calls that run a sample of the blocks. For such a call, findings of
- * all cases count. */
-static bool has_cause(const struct call_ctx *x)
+/* Returns whether the sanitizer found a cause for a result of case c that depends on the order of
+ * threads. If `any_case`, findings of all cases count. */
+static bool unordered_in(const struct check_input *in, uint32_t c, bool any_case)
 {
-    const struct check_input *in = x->in;
-    bool watched = !(x->r->flags & JOB_CALL_BLOCK_SAMPLE);
     for (uint32_t i = 0; i < in->result->nfindings && !switched_off(in, "sanitizer"); i++) {
         const struct result_finding *f = &in->result->findings[i];
-        if ((f->case_index == x->c || !watched) &&
+        if ((f->case_index == c || any_case) &&
             (f->kind == FIND_RACE || f->kind == FIND_BARRIER || f->kind == FIND_ASYNC))
             return true;
     }
     return false;
+}
+
+/* The same for the result of a call. The sanitizer does not watch calls that run a sample of the
+ * blocks. For such a call, findings of all cases count. */
+static bool has_cause(const struct call_ctx *x)
+{
+    return unordered_in(x->in, x->c, x->r->flags & JOB_CALL_BLOCK_SAMPLE);
 }
 
 /* If the verdict is about a finding of the sanitizer, adds to the summary that the result is wrong
@@ -203,7 +207,8 @@ static void blame_wrong(struct verdict *v, struct call_ctx *x, const char *detec
                         const struct result_compare *cmp, const char *story)
 {
     const struct check_input *in = x->in;
-    if (str_eq(detector, "compare") && has_cause(x)) {
+    bool plain = str_eq(detector, "compare") || str_eq(detector, "unwritten");
+    if (plain && has_cause(x)) {
         add_consequence(v, x, story);
         return;
     }
@@ -603,7 +608,9 @@ static void check_finding(struct verdict *v, const struct check_input *in,
         .other = arena_strdup(&v->arena, f->other),
         .count = f->count,
     };
-    if (f->kind != FIND_UNSUPPORTED)
+    /* Elements that a race left unwritten are not the cause. */
+    bool consequence = f->kind == FIND_UNWRITTEN && unordered_in(in, c, false);
+    if (f->kind != FIND_UNSUPPORTED && !consequence)
         check_blame(v, in, kind_of_finding(f->kind), "emulate",
                     f->kind == FIND_INPUT ? "input-hash" : "sanitizer",
                     "%s %s kernel '%s' on %s%s%s", finding_kind_name(f->kind), line_of(v, f->line),

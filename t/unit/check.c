@@ -355,6 +355,32 @@ static void a_race_leads_over_its_wrong_result(void **state)
     verdict_release(&v);
 }
 
+/* Blocks that read a shared variable too late leave elements unwritten: the race is the cause. */
+static void a_race_leads_over_what_it_left_unwritten(void **state)
+{
+    struct facts f;
+    (void)state;
+    good(&f);
+    struct result_finding both[2] = {f.finding, f.finding};
+    both[0].kind = FIND_UNWRITTEN;
+    both[0].line = 20;
+    both[1].line = 7;
+    f.result.findings = both;
+    f.result.nfindings = 2;
+    f.cmp[0].unwritten = 3;
+    struct verdict v = judge(&f, NULL);
+    assert_int_equal(v.kind, V_UNSAFE);
+    assert_non_null(strstr(v.summary, "race at line 7"));
+    assert_non_null(strstr(v.summary, "so the result is wrong on check:0"));
+    assert_int_equal(v.findings.n, 2);
+    verdict_release(&v);
+    f.result.nfindings = 1; /* without a race, the unwritten elements lead */
+    v = judge(&f, NULL);
+    assert_int_equal(v.kind, V_MISMATCH);
+    assert_string_equal(v.detector, "sanitizer");
+    verdict_release(&v);
+}
+
 /* There is a race in one workload, and a wrong result in another. If the sanitizer watched the
  * second one too and found nothing, the race is not the cause. If it did not watch, because the
  * call was sampled, the race counts as the cause. */
@@ -739,6 +765,7 @@ int main(void)
         cmocka_unit_test(an_early_end_hides_no_error),
         cmocka_unit_test(printing_is_limited),
         cmocka_unit_test(lowest_kind_wins),
+        cmocka_unit_test(a_race_leads_over_what_it_left_unwritten),
         cmocka_unit_test(a_race_leads_over_wrong_timed_results),
         cmocka_unit_test(the_smallest_plain_shape_is_named),
         cmocka_unit_test(heldout_shapes_stay_hidden),
