@@ -124,7 +124,11 @@ static const char *cast_text(struct emit *e, const struct value *v, const struct
         return args[0].v;
     if (v->dtype == DT_BOOL)
         return arena_printf(e->u.arena, "(double)(%s != 0)", args[0].v);
-    return wrapped(e, v->dtype, row_text(e, "(uint64_t)(int64_t)$0", args));
+    /* A kernel converts with a machine instruction, which has a result for every number. In C, NaN
+     * and numbers beyond int64 have none. People choose another value where they occur. */
+    bool any = dtype_is_float(v->args[0]->dtype) && !e->mode.kernel;
+    return wrapped(e, v->dtype,
+                   row_text(e, any ? "(uint64_t)hone_whole($0)" : "(uint64_t)(int64_t)$0", args));
 }
 
 const char *element_text(struct emit *e, const struct value *v, const struct term *args)

@@ -579,6 +579,12 @@ static const struct {
      "HONE_FN double hone_limit(double m, double drawn, double own)\n"
      "{\n    double most = 16 * drawn + own + m / 65536;\n"
      "    return drawn > 0 && most < m ? most : m;\n}\n"},
+    {"hone_whole(",
+     "/* x without its fraction. NaN and numbers beyond int64 become its limits. */\n"
+     "HONE_FN int64_t hone_whole(double x)\n"
+     "{\n    if (x >= 9223372036854775808.0)\n        return 9223372036854775807;\n"
+     "    return x > -9223372036854775808.0 ? (int64_t)x : "
+     "-9223372036854775807 - 1;\n}\n"},
     {"hone_index(", "/* Returns i if it is an index below n, else `otherwise`. */\n"
                     "HONE_FN int64_t hone_index(double i, double otherwise, int64_t n)\n"
                     "{\n    return (int64_t)(i >= 0 && i < (double)n ? i : otherwise);\n}\n"},
