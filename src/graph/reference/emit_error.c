@@ -378,6 +378,21 @@ const char *product_variance(struct emit *e, struct term a, struct term b, doubl
     return arena_printf(mem, "hone_product(%s, %s, %s, %s)", a.v, b.v, am, bm);
 }
 
+/* A kernel adds 0.35 as the nearest float32, so if the sum is near 0, the sum is off by more than
+ * its own rounding. Returns a variance that allows twice the difference (8 sigma). */
+static double number_error(const struct value *v)
+{
+    double sum = 0;
+    for (unsigned k = 0; k < v->nargs && (v->op == OP_ADD || v->op == OP_SUB); k++) {
+        const struct value *a = v->args[k];
+        if (a && a->op == OP_NUMBER && isfinite(a->number) && v->dtype != DT_F64) {
+            double d = (a->number - (double)(float)a->number) / 4;
+            sum += d * d;
+        }
+    }
+    return sum;
+}
+
 /* Returns the variance of v's own error, divided by the square of scale_text(). *least is the part
  * that does not depend on this scale. */
 static double own_variance(const struct emit *e, const struct value *v, double *least)
@@ -388,7 +403,7 @@ static double own_variance(const struct emit *e, const struct value *v, double *
     *least = 0;
     if (own != OWN_NONE) {
         c = rounding_of(inner) * (own == OWN_FUNCTION ? 1 + spread * spread : 1);
-        *least = least_error(inner);
+        *least = least_error(inner) + number_error(v);
     }
     if (rounds_here(e, v)) {
         c += rounding_of(v->dtype);
