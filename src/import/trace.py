@@ -299,6 +299,7 @@ class Captured(NamedTuple):
     is_plain: bool  # the result is a tensor, or a tuple or list of tensors
     hints: dict[sympy.Symbol, int]  # the original value of each symbol
     pins: dict[sympy.Symbol, int]  # sizes that are fixed after all, with their values
+    ordered: set[str]  # inputs that the module takes as sorted
 
 
 class IntOrSize(type):
@@ -514,11 +515,33 @@ def one_hot(tensor: torch.Tensor, num_classes: int = -1) -> torch.Tensor:
     return (tensor.unsqueeze(-1) == torch.arange(num_classes, device=tensor.device)).to(torch.int64)
 
 
+class NoBackward:
+    """The `ctx` of an autograd.Function. Hone traces only forward, so it keeps what forward saves and does not
+    use it."""
+
+    needs_input_grad: tuple[bool, ...] = ()
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("save_for_backward", "save_for_forward", "mark_dirty", "mark_non_differentiable",
+                    "set_materialize_grads"):  # fmt: skip
+            return lambda *args: None
+        raise AttributeError(name)
+
+
+@classmethod  # type: ignore[misc]
+def only_forward(cls: Any, *args: Any, **kwargs: Any) -> Any:
+    """Function.apply() without autograd, which cannot record custom functions."""
+    if cls.setup_context is not torch.autograd.Function.setup_context:
+        return cls.forward(*args, **kwargs)
+    return cls.forward(NoBackward(), *args, **kwargs)
+
+
 @contextlib.contextmanager
 def replaced_layers(model: Any) -> Iterator[None]:
     """Replaces the layers that PyTorch's own code would unroll, or whose sizes it would fix."""
     plain_linear, plain_one_hot = torch.nn.functional.linear, torch.nn.functional.one_hot
     plain_numpy, plain_array = torch.Tensor.numpy, torch.Tensor.__array__
+    plain_apply = torch.autograd.Function.__dict__["apply"]
     kinds = ("lstm", "gru", "rnn_tanh", "rnn_relu")
     saved = {k: getattr(torch._VF, k) for k in kinds}
     parts = model.modules() if isinstance(model, torch.nn.Module) else []
@@ -529,6 +552,7 @@ def replaced_layers(model: Any) -> Iterator[None]:
         torch.nn.functional.one_hot = one_hot
         torch.Tensor.numpy = torch.Tensor.__array__ = refuse_numpy  # type: ignore[method-assign,assignment]
         torch.autocast.__init__ = refuse_autocast  # type: ignore[method-assign]
+        torch.autograd.Function.apply = only_forward  # type: ignore[method-assign]
         for k in kinds:
             setattr(torch._VF, k, recurrent(k))
         yield
@@ -537,6 +561,7 @@ def replaced_layers(model: Any) -> Iterator[None]:
         torch.nn.functional.one_hot = plain_one_hot
         torch.Tensor.numpy, torch.Tensor.__array__ = plain_numpy, plain_array  # type: ignore[method-assign]
         torch.autocast.__init__ = PLAIN_AUTOCAST  # type: ignore[method-assign]
+        torch.autograd.Function.apply = plain_apply  # type: ignore[method-assign]
         for k in kinds:
             setattr(torch._VF, k, saved[k])
         for hook in hooks:
@@ -917,7 +942,7 @@ def capture(
             list(zip(target.names, given)), changed,
             isinstance(model, torch.nn.Module)
             and any(isinstance(p, torch.nn.RNNBase) for p in model.modules()), ranges, shape[0],
-            {s: free[n] for n, s in symbols.items()}, {},
+            {s: free[n] for n, s in symbols.items()}, {}, set(),
         ),
         outputs,
     )  # fmt: skip
@@ -1230,6 +1255,12 @@ class Translation:
         found = [self.fixed(x, what) for x in items]
         return found * n if len(found) == 1 else found
 
+    def tensor(self, a: Any) -> Operand:
+        """The operand of a tensor as a tensor also if it is a constant, which operand() gives as a number. A
+        number has no dtype of its own."""
+        made = self.operand(a)
+        return made if isinstance(made, str) else self.full(made, self.value_of(a))
+
     # -- the whole
 
     def run(self, outputs: list[str]) -> dict[str, Any]:
@@ -1465,7 +1496,7 @@ class Translation:
 
     def op_copy(self, node: Any, input: Any, src: Any, non_blocking: bool = False) -> str:
         t = node.meta["val"]
-        made = self.operand(src)
+        made = self.tensor(src)
         if self.value_of(src).dtype != t.dtype:
             made = self.add("cast", made, dtype=self.dtype(t))
         if self.dims(self.shape(src)) != self.dims(t.shape):
@@ -1512,7 +1543,7 @@ class Translation:
     # -- views
 
     def op_view(self, node: Any, input: Any, size: Any, **rest: Any) -> str:
-        return self.add("reshape", self.operand(input), shape=self.dims(node.meta["val"].shape))
+        return self.add("reshape", self.tensor(input), shape=self.dims(node.meta["val"].shape))
 
     op_reshape = op_unsafe_view = op_view
 
@@ -1548,7 +1579,7 @@ class Translation:
         return self.op_permute(node, input, [1, 0])
 
     def op_expand(self, node: Any, input: Any, size: Any, implicit: bool = False) -> str:
-        return self.add("expand", self.operand(input), shape=self.dims(node.meta["val"].shape))
+        return self.add("expand", self.tensor(input), shape=self.dims(node.meta["val"].shape))
 
     def part(self, x: Operand, rank: int, dim: int, start: Any, length: Any, step: int = 1) -> str:
         text = self.sizes.text
@@ -1886,6 +1917,10 @@ class Translation:
 
     def op_mm(self, node: Any, input: Any, mat2: Any) -> str:
         return self.add("matmul", self.operand(input), self.operand(mat2))
+
+    def op_int_mm(self, node: Any, input: Any, mat2: Any) -> str:
+        x, y = (self.add("cast", self.operand(t), dtype="int32") for t in (input, mat2))
+        return self.add("matmul", x, y)
 
     def op_trilinear(self, node: Any, i1: Any, i2: Any, i3: Any, expand1: Any, expand2: Any,
                      expand3: Any, sumdim: Any, **rest: Any) -> str:  # fmt: skip
@@ -2319,6 +2354,31 @@ class Translation:
     def op_adaptive_max_pool3d(self, node: Any, input: Any, output_size: Any) -> list[Operand]:
         return [self.adaptive("amax", 3, input, output_size), None]
 
+    def op_bucketize(self, node: Any, input: Any, boundaries: Any, out_int32: bool = False,
+                     right: bool = False) -> str:  # fmt: skip
+        return self.op_searchsorted(node, boundaries, input, out_int32, right)
+
+    def op_searchsorted(self, node: Any, sorted_sequence: Any, input: Any, out_int32: bool = False,
+                        right: bool = False, side: Any = None, sorter: Any = None) -> str:  # fmt: skip
+        """Counts the elements of the sorted row that come before each value. A NaN comes after all."""
+        if sorter is not None:
+            raise self.refuse("Hone knows searchsorted only without a sorter")
+        right = bool(right) or side == "right"
+        row = self.shape(sorted_sequence)
+        values = self.shape(input) if isinstance(input, torch.fx.Node) else []
+        at = self.origin_of(sorted_sequence)
+        if at is not None and at.op == "placeholder":
+            self.captured.ordered.add(str(self.of[at]))
+        one = values and len(row) > 1  # a row for each row of values
+        b = self.add("reshape", self.tensor(sorted_sequence), shape=self.dims(
+            [*row[:-1], 1, row[-1]] if one else [*[1] * len(values), row[-1]]))  # fmt: skip
+        v: Operand = self.operand(input)
+        if values:
+            v = self.add("reshape", self.tensor(input), shape=self.dims([*values, 1]))
+        before = self.add("logical_not", self.add("lt" if right else "le", v, b))
+        made = self.add("sum", before, dim=[len(values)], keepdim=False)
+        return self.add("cast", made, dtype="int32") if out_int32 else made
+
     # -- by index
 
     @staticmethod
@@ -2348,23 +2408,35 @@ class Translation:
             return bool(made.numel()) and int(made.min()) < 0
         return at is not None and at.op == "call_function" and self.name_of(at) in ("add", "sub", "mul", "neg", "where")
 
+    def sources_of(self, index: Any) -> list[Any]:
+        """The inputs, constants and results of arithmetic from which an index takes its values: origin_of() also
+        through parts of a tensor and through the choices of torch.where."""
+        at = self.origin_of(index)
+        if at is None or at.op != "call_function":
+            return [] if at is None else [at]
+        if self.name_of(at) in ("slice", "select", "permute", "transpose", "t", "flip"):
+            return self.sources_of(at.args[0])
+        if self.name_of(at) == "where":
+            return [s for branch in at.args[1:] for s in self.sources_of(branch)]
+        return [at]
+
     def hold_below(self, index: Any, size: Any) -> None:
         """Makes sure that the index stays below the size. If the index is an input whose bound is another
         size, or a constant of the file, adds a condition. If its bound is a number, or is not known, fixes the
         size."""
-        at = self.origin_of(index)
-        made = self.constant_of(at)
-        if made is not None and made.numel():
-            self.at_least(size, max(int(made.max()) + 1, -int(made.min())))
-        if at is None or at.op != "placeholder":
-            return
-        high = self.captured.ranges.get(str(self.of[at]), (None, None))[1]
-        if isinstance(high, torch.SymInt):
-            self.at_least(size, high)
-        if isinstance(size, torch.SymInt) and not isinstance(high, torch.SymInt):
-            free = {n for n in self.names_in(size) if self.sizes.is_free(self.captured.axes[n])}
-            if free:
-                raise NotFree(free, "an index must stay below it")
+        for at in self.sources_of(index):
+            made = self.constant_of(at)
+            if made is not None and made.numel():
+                self.at_least(size, max(int(made.max()) + 1, -int(made.min())))
+            if at.op != "placeholder":
+                continue
+            high = self.captured.ranges.get(str(self.of[at]), (None, None))[1]
+            if isinstance(high, torch.SymInt):
+                self.at_least(size, high)
+            if isinstance(size, torch.SymInt) and not isinstance(high, torch.SymInt):
+                free = {n for n in self.names_in(size) if self.sizes.is_free(self.captured.axes[n])}
+                if free:
+                    raise NotFree(free, "an index must stay below it")
 
     def rows(self, input: Any, dim: int, index: Any, node: Any) -> str:
         """input[..., index, ...] for an index tensor of any rank."""
@@ -2439,7 +2511,7 @@ class Translation:
         if any(masks):
             raise self.refuse("writing by a bool tensor: how many elements it writes depends on data")
         if not accumulate:
-            raise self.refuse("writing by an index: if it names an element twice, either write may win")
+            return self.put_distinct(input, used, values)
         shape, rank = self.shape(input), len(self.shape(input))
         first, last = used[0][0], used[-1][0] + 1
         if last - first != len(used):
@@ -2454,6 +2526,54 @@ class Translation:
         return self.add("reshape", made, shape=self.dims(shape))
 
     op_unsafe_index_put = op_index_put
+
+    def put_distinct(self, input: Any, used: list[tuple[int, Any]], values: Any) -> str:
+        """x[..., i, ...] = v if no two indices can name one element: there is one index (a step of a KV cache),
+        or all indices but one count from 0 to the end of their axis (x[torch.arange(B), label] = v). Each
+        element compares its place with the index."""
+        shape, rank = self.shape(input), len(self.shape(input))
+        index_shape = list(torch.broadcast_shapes(*[self.value_of(i).shape for _, i in used]))
+        first, last = used[0][0], used[-1][0] + 1
+        counts = [(d, i) for d, i in used if self.is_count(i, shape[d])]
+        others = [(d, i) for d, i in used if (d, i) not in counts]
+        one = self.same(product(index_shape), 1)
+        if not one and (len(index_shape) != 1 or len(counts) != 1 or len(others) != 1):
+            raise self.refuse("writing by an index: if it names an element twice, either write may win")
+        if last - first != len(used):
+            raise self.refuse("Hone cannot trace writing by indices of axes that are not side by side")
+        # Here `count` is the axis that the values lie along.
+        count = counts[0][0] if not one else -1
+        hit: Operand = None
+        for d, i in used if one else others:
+            self.hold_below(i, shape[d])
+            here = self.tensor(i)
+            if self.may_be_negative(i):
+                here = self.add("where", self.add("lt", here, 0), self.add("add", here, self.number(shape[d])), here)
+            along = [1] * rank
+            if not one:
+                along[count] = shape[count]
+            place = self.add("reshape", self.add("iota", shape=self.dims([shape[d]])),
+                             shape=self.dims([shape[d] if k == d else 1 for k in range(rank)]))  # fmt: skip
+            same = self.add("eq", place, self.add("reshape", here, shape=self.dims(along)))
+            hit = same if hit is None else self.add("logical_and", hit, same)
+        # The values have the axes before the indices, those of the index, and those after them.
+        written = [*shape[:first], *index_shape, *shape[last:]]
+        v = self.add("expand", self.tensor(values), shape=self.dims(written))
+        v = self.add("reshape", v, shape=self.dims(
+            [1 if first <= k < last and k != count else shape[k] for k in range(rank)]))  # fmt: skip
+        return self.add("where", hit, v, self.operand(input))
+
+    def is_count(self, index: Any, size: Any) -> bool:
+        """Is the index 0, 1, ... up to the end of an axis of this size?"""
+        at = self.origin_of(index)
+        made = self.constant_of(at)
+        if made is not None:
+            return made.dim() == 1 and self.same(size, len(made)) and made.tolist() == list(range(len(made)))
+        if at is None or at.op != "call_function" or self.name_of(at) != "arange":
+            return False
+        bound = self.arguments(at)
+        return (bound.get("start", 0) in (0, None) and bound.get("step", 1) in (1, None)
+                and self.same(self.shape(at)[0], size))  # fmt: skip
 
     def masked_put(self, input: Any, mask: Any, values: Any) -> str:
         """x[mask] = v for one value v."""
@@ -2771,6 +2891,11 @@ def trace(request: dict[str, Any]) -> dict[str, Any]:
         **fill_facts(fill_parameters, captured.parameters, source, target, original, notes),
         **fill_facts(fill_inputs, captured.inputs, source, target, original, notes),
     }
+    for n in captured.ordered & set(init):
+        if init[n]["dist"] == "normal":
+            spread = 3 * init[n]["std"]
+            init[n] = {"min": init[n]["mean"] - spread, "max": init[n]["mean"] + spread}
+        init[n]["dist"] = "sorted"
     for n, (low, high) in captured.ranges.items():
         if init.get(n, {}).get("dist") == "int" and high is not None:
             init[n].update(min=sizes.text(low), max=sizes.text(high - 1))
@@ -2982,10 +3107,27 @@ def last_line(e: BaseException, path: str) -> int:
     return lines[-1] if lines else 0
 
 
+def torch_function(e: BaseException) -> str:
+    """The function of PyTorch's library in which the exception arose. Empty if PyTorch's own operations, which
+    the user's file calls, refused it."""
+    for f in reversed(traceback.extract_tb(e.__traceback__)):
+        where = f.filename.replace(os.sep, "/")
+        if where.endswith("torch/nn/functional.py"):
+            return f"torch.nn.functional.{f.name}"
+        if where.endswith("torch/functional.py"):
+            return f"torch.{f.name}"
+    return ""
+
+
 def reason(e: BaseException) -> str:
     if "mutating a non-functional tensor" in str(e):
         return "forward changes a tensor that it keeps between calls, and that is no buffer"
+    if "DynamicOutputShape" in type(e).__name__:
+        return f"PyTorch cannot tell the sizes of the results of {e} without data: write it with simpler operations"
     if looks_at_data(e) or "data-dependent" in str(e):
+        inside = torch_function(e)
+        if inside:
+            return f"{inside} decides by the data of a tensor: write what it computes with simpler operations"
         return ("forward decides by the data of a tensor (an `if`, a loop or `.item()`): compute all cases, and "
                 "choose with torch.where")  # fmt: skip
     if not torch.cuda.is_available() and re.search("CUDA (error|driver)|NVIDIA driver|compiled with CUDA", str(e)):
