@@ -1334,6 +1334,9 @@ class Translation:
         if isinstance(t, torch.Tensor) and not is_fake(t) and t.numel() <= LARGEST_CONSTANT:
             self.of[node] = self.constants(t)
             return
+        if "flex_attention" in (node.meta.get("stack_trace") or ""):
+            raise self.refuse("Hone cannot trace flex_attention: write the scores out, or give "
+                              "scaled_dot_product_attention a mask")  # fmt: skip
         raise self.refuse("forward makes a tensor of constants: register it as a buffer")
 
     def constants(self, t: torch.Tensor) -> str:
