@@ -678,7 +678,8 @@ static void announce_call(struct job_run *r, const struct call_ctx *x)
     struct strbuf sb = STRBUF_INIT(900);
     strbuf_addf(&sb, "did not finish: case '%s', call %u of '%s'", x->jc->name, x->k, x->mod->name);
     for (uint32_t l = 0; l < x->prog->nlaunches; l++)
-        strbuf_addf(&sb, "%s '%s'", l ? "," : ", kernels", x->prog->launches[l].kernel);
+        strbuf_addf(&sb, "%s '%s'", l ? "," : ", kernels",
+                    job_kernel_label(x->prog, x->prog->launches[l].kernel));
     r->res.where_case = x->c;
     r->res.where_call = x->k;
     job_run_save_progress(r, sb.buf, !(x->call->flags & JOB_CALL_TIMED) || is_sampled(x));

@@ -307,7 +307,8 @@ static void names_the_caller(void **state)
         "xor.b32 %r1, %r1, 128;\nld.shared.u32 %r2, [%r1];\n"
         ".loc 1 25 3\nst.global.u32 [%rd0], %r2;\nret;\n}\n.file 1 \"k.cu\"\n"
         ".section .debug_str\n{\n$get:\n.b8 95,90,78,50,110,115,51,103,101,116,73,102,69,69,118,0\n"
-        "$put:\n.b8 95,90,51,112,117,116,102,0\n$outer:\n.b8 111,117,116,101,114,0\n}\n";
+        "$put:\n.b8 95,90,90,51,112,117,116,102,69,78,75,85,108,118,69,95,99,108,69,118,0\n"
+        "$outer:\n.b8 111,117,116,101,114,0\n}\n";
     struct emu_run r;
     (void)state;
     emu_run_open(&r, true);
@@ -319,7 +320,7 @@ static void names_the_caller(void **state)
             f = &r.found.items[i];
     assert_non_null(f);
     assert_non_null(strstr(f->text, "in get(), called at line 7 of outer(), called at line 24"));
-    assert_non_null(strstr(f->other, "line 8 (in put(), called at line 22)"));
+    assert_non_null(strstr(f->other, "line 8 (in a function inside put(), called at line 22)"));
     emu_run_close(&r);
 }
 

@@ -124,14 +124,16 @@ void ptx_release(struct ptx_module *m)
 
 /* ---- inlined functions ---------------------------------------------------------------------- */
 
-/* Copies the function's name out of a mangled name: "helper" from _ZN2ns6helperIfEET_S1_i. A name
- * that is not mangled is copied unchanged. */
+/* Copies the function's name out of a mangled name: "helper" from _ZN2ns6helperIfEET_S1_i. A lambda
+ * has no name: _ZZ3addvENKUliE_clEi gives "a function inside add". A name that is not mangled is
+ * copied unchanged. */
 static void plain_function(const char *mangled, char *buf, size_t n)
 {
     const char *p = mangled, *name = mangled;
     size_t len = strlen(mangled);
+    const char *inside = str_starts(p, "_ZZ") ? "a function inside " : "";
     if (str_starts(p, "_Z")) {
-        p += 2;
+        p += *inside ? 3 : 2;
         bool nested = *p == 'N';
         for (p += nested; *p;) {
             if (*p == 'K' || *p == 'L') { /* const member, internal linkage */
@@ -150,7 +152,7 @@ static void plain_function(const char *mangled, char *buf, size_t n)
                 break;
         }
     }
-    snprintf(buf, n, "%.*s", (int)MIN(len, 80u), name);
+    snprintf(buf, n, "%s%.*s", inside, (int)MIN(len, 70u), name);
 }
 
 static void name_of(const struct ptx_module *m, const char *label, char *buf, size_t n)
