@@ -515,6 +515,28 @@ def one_hot(tensor: torch.Tensor, num_classes: int = -1) -> torch.Tensor:
     return (tensor.unsqueeze(-1) == torch.arange(num_classes, device=tensor.device)).to(torch.int64)
 
 
+PLAIN_QUANTILE = torch.quantile
+
+
+def quantile(input: torch.Tensor, q: Any, dim: Any = None, keepdim: bool = False, *,
+             interpolation: str = "linear", out: Any = None) -> torch.Tensor:  # fmt: skip
+    """torch.quantile, which looks at q as data, for a number q: between two elements of the sorted row."""
+    if isinstance(q, torch.Tensor) or interpolation != "linear" or out is not None:
+        return PLAIN_QUANTILE(input, q, dim, keepdim, interpolation=interpolation, out=out)
+    x = input.flatten() if dim is None else input
+    along = 0 if dim is None else dim
+    row = x.sort(along).values
+    last = int(row.shape[along]) - 1
+    at = float(q) * last
+    low = min(int(at), last)
+    a, b = row.select(along, low), row.select(along, min(low + 1, last))
+    end = row.select(along, last)  # a NaN comes last, and makes the result NaN
+    made = torch.where(end.isnan(), end, torch.lerp(a, b, at - low))
+    if not keepdim:
+        return made
+    return made.reshape([1] * input.dim()) if dim is None else made.unsqueeze(along)
+
+
 class NoBackward:
     """The `ctx` of an autograd.Function. Hone traces only forward, so it keeps what forward saves and does not
     use it."""
@@ -542,6 +564,7 @@ def replaced_layers(model: Any) -> Iterator[None]:
     plain_linear, plain_one_hot = torch.nn.functional.linear, torch.nn.functional.one_hot
     plain_numpy, plain_array = torch.Tensor.numpy, torch.Tensor.__array__
     plain_apply = torch.autograd.Function.__dict__["apply"]
+    plain_method = torch.Tensor.quantile
     kinds = ("lstm", "gru", "rnn_tanh", "rnn_relu")
     saved = {k: getattr(torch._VF, k) for k in kinds}
     parts = model.modules() if isinstance(model, torch.nn.Module) else []
@@ -553,6 +576,7 @@ def replaced_layers(model: Any) -> Iterator[None]:
         torch.Tensor.numpy = torch.Tensor.__array__ = refuse_numpy  # type: ignore[method-assign,assignment]
         torch.autocast.__init__ = refuse_autocast  # type: ignore[method-assign]
         torch.autograd.Function.apply = only_forward  # type: ignore[method-assign]
+        torch.quantile = torch.Tensor.quantile = quantile  # type: ignore[method-assign,assignment]
         for k in kinds:
             setattr(torch._VF, k, recurrent(k))
         yield
@@ -562,6 +586,7 @@ def replaced_layers(model: Any) -> Iterator[None]:
         torch.Tensor.numpy, torch.Tensor.__array__ = plain_numpy, plain_array  # type: ignore[method-assign]
         torch.autocast.__init__ = PLAIN_AUTOCAST  # type: ignore[method-assign]
         torch.autograd.Function.apply = plain_apply  # type: ignore[method-assign]
+        torch.quantile, torch.Tensor.quantile = PLAIN_QUANTILE, plain_method  # type: ignore[method-assign]
         for k in kinds:
             setattr(torch._VF, k, saved[k])
         for hook in hooks:
@@ -685,8 +710,7 @@ def declared_size(tensor: str, text: str, values: dict[str, Any]) -> Any:
     try:
         return value(ast.parse(text, mode="eval").body)
     except (ValueError, SyntaxError, KeyError, ZeroDivisionError, RecursionError, MemoryError):
-        raise Refused(f"--input {tensor}: '{text}' is no size; write a number, a name such as B, or an "
-                      "expression of these with + - * /") from None  # fmt: skip
+        raise Refused(f"--input {tensor}: '{text}' is no size: write numbers, names, + - * and /") from None
 
 
 def declared_inputs(declared: dict[str, str], params: list[str], ns: dict[str, Any]) -> list[Any]:
@@ -2639,32 +2663,54 @@ class Translation:
 
     def op_scatter_reduce(self, node: Any, input: Any, dim: int, index: Any, src: Any, reduce: str,
                           include_self: bool = True) -> str:  # fmt: skip
+        if reduce in ("amax", "amin") and input.meta["val"].dtype.is_floating_point:
+            return self.scatter_extreme(input, dim, index, src, reduce, include_self)
         if reduce != "sum" or not include_self:
-            raise self.refuse(f"Hone knows scatter_reduce only with 'sum' and include_self, not {reduce!r}")
+            raise self.refuse("Hone knows scatter_reduce only with 'sum' and include_self, and with 'amax' and "
+                              f"'amin' of floats, not {reduce!r}")  # fmt: skip
         return self.op_scatter_add(node, input, dim, index, src)
+
+    def scatter_extreme(self, input: Any, dim: int, index: Any, src: Any, reduce: str,
+                        include_self: bool) -> str:  # fmt: skip
+        """Each element is the extreme of those whose index names it."""
+        d, at = dim % len(self.shape(input)), self.shape(index)
+        last = [len(at)]
+        hit = self.hits(input, d, index)
+        least = {"number": "-inf" if reduce == "amax" else "inf"}
+        v = self.add("where", hit, self.along_last(src, d, at), least)
+        v = self.add(reduce, v, dim=last, keepdim=False)
+        if include_self:
+            return self.add("maximum" if reduce == "amax" else "minimum", self.operand(input), v)
+        return self.add("where", self.add("any", hit, dim=last, keepdim=False), v, self.operand(input))
+
+    def hits(self, input: Any, d: int, index: Any) -> str:
+        """Which indices of its row name an element: along a further axis, each element looks at all of them."""
+        shape, at = self.shape(input), self.shape(index)
+        self.hold_below(index, shape[d])
+        if any(self.dims([a]) != self.dims([b]) for i, (a, b) in enumerate(zip(at, shape)) if i != d):
+            raise self.refuse("Hone cannot trace scatter with an index smaller than its input along other axes")
+        place = [*[1] * d, *self.dims([shape[d]]), *[1] * (len(shape) - d - 1)]
+        iota = self.add("reshape", self.add("iota", shape=self.dims([shape[d]])), shape=[*place, 1])
+        return self.add("eq", iota, self.along_last(index, d))
 
     def op_scatter(self, node: Any, input: Any, dim: int, index: Any, src: Any = None,
                    value: Any = None, reduce: Any = None) -> str:  # fmt: skip
         """Accepts a scatter if no two writes of different values can meet in one element."""
         shape, at = self.shape(input), self.shape(index)
         d = dim % len(shape)
-        self.hold_below(index, shape[d])
         if reduce is not None:
             raise self.refuse("Hone does not know scatter with a reduction: use scatter_add")
-        if any(self.dims([a]) != self.dims([b]) for i, (a, b) in enumerate(zip(at, shape)) if i != d):
-            raise self.refuse("Hone cannot trace scatter with an index smaller than its input along other axes")
         one = self.dims([at[d]]) == [1]
         if not one and value is None and not self.has_distinct(index, d):
             raise self.refuse("scatter with several indices in a row: if two are equal, either write may win")
-        iota = self.add("iota", shape=self.dims([shape[d]]))
-        place = [*[1] * d, *self.dims([shape[d]]), *[1] * (len(shape) - d - 1)]
+        hit = self.hits(input, d, index)
         v = self.operand(src if value is None else value)
-        if one:
-            hit = self.add("eq", self.add("reshape", iota, shape=place), self.operand(index))
-            return self.add("where", hit, v, self.operand(input))
-        # Each element looks at all indices of its row, along a further axis.
-        hit = self.add("eq", self.add("reshape", iota, shape=[*place, 1]), self.along_last(index, d))
         last = [len(shape)]
+        if one:
+            hit = self.add("reshape", hit, shape=self.dims(shape))
+            if value is None:
+                v = self.add("reshape", self.along_last(src, d, at), shape=self.dims(at))
+            return self.add("where", hit, v, self.operand(input))
         if value is None and input.meta["val"].dtype.is_floating_point:  # a maximum does not round, a sum may
             rows = self.add("where", hit, self.along_last(src, d, at), {"number": "-inf"})
             v = self.add("amax", rows, dim=last, keepdim=False)
