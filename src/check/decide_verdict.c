@@ -170,24 +170,34 @@ static enum verdict_kind kind_of_finding(enum finding_kind k)
     }
 }
 
-/* Returns whether the sanitizer found a cause for a result of case c that depends on the order of
- * threads. If `any_case`, findings of all cases count. */
-static bool unordered_in(const struct check_input *in, uint32_t c, bool any_case)
+static bool found_in(const struct check_input *in, uint32_t c, bool any_case, enum finding_kind k)
 {
     for (uint32_t i = 0; i < in->result->nfindings && !switched_off(in, "sanitizer"); i++) {
         const struct result_finding *f = &in->result->findings[i];
-        if ((f->case_index == c || any_case) &&
-            (f->kind == FIND_RACE || f->kind == FIND_BARRIER || f->kind == FIND_ASYNC))
+        if ((f->case_index == c || any_case) && f->kind == k)
             return true;
     }
     return false;
 }
 
-/* The same for the result of a call. The sanitizer does not watch calls that run a sample of the
- * blocks. For such a call, findings of all cases count. */
+/* Returns whether the sanitizer found a cause for a result of case c that depends on the order of
+ * threads. If `any_case`, findings of all cases count. */
+static bool unordered_in(const struct check_input *in, uint32_t c, bool any_case)
+{
+    return found_in(in, c, any_case, FIND_RACE) || found_in(in, c, any_case, FIND_BARRIER) ||
+           found_in(in, c, any_case, FIND_ASYNC);
+}
+
+/* Returns whether the sanitizer found a cause for the result of a call. The sanitizer does not
+ * watch calls that run a sample of the blocks. For such a call, findings of all cases count. A
+ * workspace that the kernel never clears holds what earlier calls left. This is a mistake if fresh
+ * calls are wrong too, and else perhaps a cheat. */
 static bool has_cause(const struct call_ctx *x)
 {
-    return unordered_in(x->in, x->c, x->r->flags & JOB_CALL_BLOCK_SAMPLE);
+    bool sampled = x->r->flags & JOB_CALL_BLOCK_SAMPLE;
+    bool later = x->r->flags & JOB_CALL_KEEP_STATE;
+    return unordered_in(x->in, x->c, sampled) ||
+           (later && found_in(x->in, x->c, sampled, FIND_UNINIT) && has_plain_mistake(x->in));
 }
 
 /* If the verdict is about a finding of the sanitizer, adds to the summary that the result is wrong

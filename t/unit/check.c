@@ -411,6 +411,38 @@ static void a_race_leads_over_wrong_timed_results(void **state)
     }
 }
 
+/* A kernel that forgets to clear its workspace is right by chance in the first call of one
+ * workload. It is no cheat if it is wrong in fresh calls elsewhere. */
+static void a_workspace_that_is_not_cleared_is_a_mistake(void **state)
+{
+    (void)state;
+    for (int elsewhere = 0; elsewhere < 2; elsewhere++) {
+        struct facts f, fresh;
+        good(&f);
+        good(&fresh);
+        f.finding.kind = FIND_UNINIT;
+        f.cmp[1].bad = 9; /* a call after another one */
+        f.cmp[1].max_ratio = 50;
+        f.rc.ncalls = 2;
+        fresh.jc.name = "check:1";
+        fresh.cmp[0].bad = elsewhere ? 9 : 0;
+        fresh.cmp[0].max_ratio = elsewhere ? 50 : 0.5;
+        fresh.rc.ncalls = 1;
+        struct job_case jc[2] = {f.jc, fresh.jc};
+        struct result_case rc[2] = {f.rc, fresh.rc};
+        struct check_case info[2] = {f.info, f.info};
+        f.job = (struct job){.ncases = 2, .cases = jc};
+        f.result =
+            (struct result){.ncases = 2, .cases = rc, .nfindings = 1, .findings = &f.finding};
+        struct verdict v = {.kind = V_PASS};
+        check_facts(&v, &(struct check_input){
+                            .task = &f.task, .job = &f.job, .result = &f.result, .cases = info});
+        assert_int_equal(v.kind, elsewhere ? V_MISMATCH : V_CHEAT);
+        assert_string_equal(v.detector, elsewhere ? "compare" : "state");
+        verdict_release(&v);
+    }
+}
+
 static void machine_failures_are_not_the_candidates(void **state)
 {
     (void)state;
@@ -767,6 +799,7 @@ int main(void)
         cmocka_unit_test(lowest_kind_wins),
         cmocka_unit_test(a_race_leads_over_what_it_left_unwritten),
         cmocka_unit_test(a_race_leads_over_wrong_timed_results),
+        cmocka_unit_test(a_workspace_that_is_not_cleared_is_a_mistake),
         cmocka_unit_test(the_smallest_plain_shape_is_named),
         cmocka_unit_test(heldout_shapes_stay_hidden),
         cmocka_unit_test(heldout_stories_have_no_numbers),
