@@ -745,10 +745,17 @@ def declared_inputs(declared: dict[str, str], params: list[str], ns: dict[str, A
     return made
 
 
+def made_by_hook(model: torch.nn.Module, path: str) -> bool:
+    """Does a hook of torch.nn.utils.weight_norm or spectral_norm compute this attribute before each call?"""
+    where, _, name = path.rpartition(".")
+    hooks = model.get_submodule(where)._forward_pre_hooks.values()
+    return any(type(h).__module__.startswith("torch.nn.utils.") and getattr(h, "name", None) == name for h in hooks)
+
+
 def refuse_state(before: dict[str, Any], model: Any, source: Source) -> None:
     for path, value in attributes(model).items():
         old = before.get(path)
-        if isinstance(value, torch.Tensor) and value is not old:
+        if isinstance(value, torch.Tensor) and value is not old and not made_by_hook(model, path):
             raise Refused(f"forward keeps state between calls: it assigns self.{path}",
                           source.line_of_assignment(path.rpartition(".")[2]))  # fmt: skip
 
@@ -796,7 +803,7 @@ def flatten(result: Any, prefix: str = "y") -> list[tuple[str, torch.Tensor]]:
         return [p for part in parts for p in part]
     if result is None:
         return []
-    raise Refused(f"forward returns a {type(result).__name__}, not a tensor")
+    raise Refused(f"forward returns a value of type {type(result).__name__}: return tensors, in tuples, lists or dicts")
 
 
 def is_plain(result: Any) -> bool:
