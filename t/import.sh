@@ -183,12 +183,11 @@ runs 3 "a run after a change in numbers_of.py stops too" optimize_ops
 err_has "the changed file makes Hone import again" "agrees with PyTorch in double"
 ok "the new task records the new number" grep -q 'FACTOR = 3.0' project/hone-out/imported/*/scaled/task.json
 
-# ---- sizes in --input
+# ---- values in --input
 cd project
-runs 0 "an --input may have a size that is an expression" "$HONE" import torch ops.py:scaled --input 'x=float32[R,2*C]' --out .
-ok "the task has the size" grep -q '2\*C' scaled/task.json
-runs 1 "a size that is no expression of names and numbers is refused" \
-    "$HONE" import torch ops.py:scaled --input 'x=float32[R,abs(C)]' --out .
-err_has "the message names the input and the size" "--input x: 'abs(C)' is no size"
+runs 0 "an --input may have a standard deviation" "$HONE" import torch ops.py:scaled --input 'x=float32[R,C]*0.02' --out .
+ok "the task draws such values" grep -q '"std": 0.0[12]' scaled/task.json
+runs 1 "an --input of integers has none" "$HONE" import torch ops.py:scaled --input 'x=int32[R,C]*2' --out .
+err_has "the message says so" "only floats can have a standard deviation (*2)"
 cd ..
 done_testing

@@ -105,9 +105,11 @@ static bool is_size(const char *s)
  * it in full. */
 static bool is_type(const char *s)
 {
-    size_t n = strcspn(s, "["), all = strlen(s);
-    return is_name(s, n) && s[n] == '[' && s[all - 1] == ']' && !strpbrk(s + n + 1, "[") &&
-           strchr(s, ']') == s + all - 1;
+    size_t n = strcspn(s, "[");
+    const char *end = strchr(s, ']'), *scale = end ? end + 1 : "?";
+    if (*scale == '*')
+        scale += 1 + strspn(scale + 1, "0123456789.e-"); /* the standard deviation */
+    return is_name(s, n) && s[n] == '[' && !strpbrk(s + n + 1, "[") && !*scale && scale[-1] != '*';
 }
 
 static bool stays_below(const char *path)

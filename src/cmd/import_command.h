@@ -19,9 +19,10 @@ struct import_wishes {
 
 #define OPT_IMPORT_INPUT(v)                                                                       \
     OPT_STRS(0, "input", v, "NAME=TYPE",                                                          \
-             "dtype and shape of an argument: x=float16[B,128], or a value: n=3; once for each\n" \
-             "argument up to the last one you want to set. get_inputs() is then not called;\n"    \
-             "later arguments have their defaults. Excludes --trace")
+             "dtype and shape of an argument: x=float16[B,2*D], or a value: n=3; once for each\n" \
+             "argument up to the last one you want to set. w=float16[B,D]*0.02 has values with\n" \
+             "the standard deviation 0.02 (default 1). get_inputs() is then not called; later\n"  \
+             "arguments have their defaults. Excludes --trace")
 #define OPT_IMPORT_SIZE(v)                                                                  \
     OPT_STRS(0, "size", v, "NAME=N",                                                        \
              "B=4096: time with this value of a size that an --input names (default 64);\n" \

@@ -155,6 +155,9 @@ static void test_types(void **state)
         {"torch.where(m, a, 0)", "(v2 ? v0 : 0)", DT_U8},
         {"b.clamp(min=0)", "int8_t(v1 < 0 ? 0 : v1)", DT_I8},
         {"torch.exp(a)", "expf(float(v0))", DT_F32},
+        {"torch.exp(x)", "exp_rough(v3)", DT_F16}, /* rounded to 16 bits */
+        {"torch.sigmoid(x)", "ratio_rough(1.f, 1.f + exp_rough(-v3))", DT_F16},
+        {"torch.exp(x.float())", "expf(v3)", DT_F32},
         {"x.to(torch.int32)", "(int32_t)(v3)", DT_I32},
         {"x.to(torch.float8_e4m3fn)", "float(cute::float_e4m3_t{float(v3)})", DT_F8E4M3},
         {"a.float() - b.to(x.dtype)", "((float)(v0) - float(cute::half_t{float(v1)}))", DT_F32},

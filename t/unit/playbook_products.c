@@ -270,12 +270,15 @@ static void test_products_in_a_graph(void **state)
          "x float32 M,K; w float32 K,N; u float32 K,N; y float32 M out", 12, 1, 2, "c6::gemm"},
         {"(x @ w).amax(-1)", "x float32 M,K; w float32 K,N; y float32 M out", 6, 1, 1,
          "\"tensor\": \"c0_packA\""}, /* the tensor map reads a workspace of the template */
-        /* products of 16-bit floats use one TF32 product */
-        {"(x @ w.mT).amax(-1)", "x float16 M,K; w float16 N,K; y float16 M out", 10, 1, 2,
-         "kProducts = 1;"},
+        {"(x @ w.mT).amax(-1)", "x float16 M,K; w float16 N,K; y float16 M out", 10, 1, 1,
+         "\"tensor\": \"work0\""},
         {"F.scaled_dot_product_attention(q, k, v)",
-         "q bfloat16 B,H,L,D; k bfloat16 B,H,S,D; v bfloat16 B,H,S,D; y bfloat16 B,H,L,D out", 22,
-         -1, 5, "kProducts = 1;"},
+         "q bfloat16 B,H,L,D; k bfloat16 B,H,S,D; v bfloat16 B,H,S,D; y bfloat16 B,H,L,D out", 7, 0,
+         1, "::flash<"},
+        /* If a product of 16-bit floats has no template, one TF32 product is enough. */
+        {"(x @ w.mT).unsqueeze(1) @ v",
+         "x float16 B,M,K; w float16 N,K; v float16 C,N,P; y float16 B,C,M,P out", 10, -1, 3,
+         "kProducts = 1;"},
         {"(x.unsqueeze(2) * w).sum(1).amax(-1)", "x float32 M,K; w float32 K,N; y float32 M out", 0,
          2, 0, "_sum"},
         {"torch.softmax(x @ v, 0)", "x float32 M,K; v float32 K; y float32 M out", 0, -1, 0,
@@ -343,17 +346,48 @@ static void test_work_after_products(void **state)
          true},
         {"F.layer_norm(torch.softmax(x @ w, 0), (N,))",
          "x float32 M,K; w float32 K,N; y float32 M,N out", false}, /* works along two axes */
-        {"F.layer_norm(x @ w, (N,))", "x float16 M,K; w float16 K,N; y float16 M,N out", false},
+        {"F.layer_norm(x @ w, (N,))", "x float16 M,K; w float16 K,N; y float16 M,N out", true},
+        {"F.layer_norm(x, (K,)) @ w", "x bfloat16 M,K; w bfloat16 K,N; y bfloat16 M,N out", true},
+        {"torch.cumsum(x @ w, 1)", "x float32 M,K; w float32 K,N; y float32 M,N out", false},
     };
     struct fixture *f = *state;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct strbuf out = STRBUF_INIT(8 << 20);
         int templates, others;
         launches_of(f, cases[i].torch, cases[i].tensors, &out, &templates, &others);
-        if ((others == 0) != cases[i].fits || !strstr(out.buf, "rows_vec") == cases[i].fits)
+        if ((others == 0) != cases[i].fits || !strstr(out.buf, "::rows<") == cases[i].fits)
             fail_msg("'%s': %d launches are generated", cases[i].torch, others);
         strbuf_release(&out);
     }
+}
+
+/* Products of 16-bit matrices read and write 16-bit workspaces, as tensor maps see them. If a
+ * template for one product is missing, all are computed from copies in float32. */
+static void test_chains_of_halves(void **state)
+{
+    static const char tensors[] =
+        "x bfloat16 M,K; w bfloat16 K,N; v bfloat16 N,P; y bfloat16 M,P out";
+    static const char attention[] =
+        "x float16 B,S,N; w float16 N,N; y float16 B,S,N out; H axis 4; D axis 16";
+    struct fixture *f = *state;
+    struct strbuf out = STRBUF_INIT(8 << 20);
+    int templates, others;
+    launches_of(f, "F.relu(x @ w) @ v", tensors, &out, &templates, &others);
+    assert_int_equal(others, 0);
+    assert_non_null(strstr(out.buf, "\"work0\": { \"bytes\": \"2*M*N\""));
+    assert_non_null(strstr(out.buf, "\"dtype\": \"bfloat16\""));
+    strbuf_clear(&out);
+    launches_of(f, "F.scaled_dot_product_attention(x @ w, x @ w, x @ w) @ w", attention, &out,
+                &templates, &others);
+    assert_int_equal(others, 0);
+    assert_non_null(strstr(out.buf, "::flash<"));
+    strbuf_clear(&out);
+    launches_of(f, "(x @ w).unsqueeze(1) @ v",
+                "x bfloat16 B,M,K; w bfloat16 K,N; v bfloat16 C,N,P; y bfloat16 B,C,M,P out", &out,
+                &templates, &others);
+    assert_int_equal(others, 1); /* a product of batches that no template knows */
+    assert_null(strstr(out.buf, "\"dtype\": \"bfloat16\""));
+    strbuf_release(&out);
 }
 
 /* If windows do not overlap, each element is read once. So the results of the work before the
@@ -412,7 +446,7 @@ static void test_comments_of_a_part(void **state)
             "/* hone-plan {\"launches\": [{\"kernel\": \"k\", \"args\": []}]} */%s", cases[i].code);
         char *want = xasprintf("namespace c0 {\n%s}\n", cases[i].want);
         const struct part_texts texts = {&s[0], &s[1], &s[2], &s[3], &s[4], &codes};
-        assert_int_equal(part_add(source, "c0", "work", true, &texts), 1);
+        assert_int_equal(part_add(source, NULL, "c0", "work", true, &texts), 1);
         assert_string_equal(s[4].buf, want);
         for (int k = 0; k < N; k++)
             strbuf_release(&s[k]);
@@ -434,6 +468,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_products_in_a_graph, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_reductions_in_one_launch, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_work_after_products, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_chains_of_halves, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_work_before_windows, set_up, tear_down),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -101,8 +101,8 @@ static struct term emit_stored(struct emit *e, const struct value *v, struct pla
 {
     struct index i = place_number(&e->u, p);
     struct term t = {.depth = scope_depth(e->u.at)};
-    if (e->u.vector && read_in_vector(e, v, p, arena_printf(e->u.arena, "VAL%u(", v->id),
-                                      kernel_bytes(e, v), &t))
+    if (e->u.vector &&
+        read_in_vector(e, v, p, arena_printf(e->u.arena, "VAL%u(", v->id), kernel_bytes(e, v), &t))
         return t;
     t.v = unit_let(&e->u, e->store[v->id].is_narrow ? "hone_load(VAL%u(%s))" : "VAL%u(%s)", v->id,
                    i.text);

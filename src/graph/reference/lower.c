@@ -314,8 +314,8 @@ static const struct value *lower_product(struct lower *l)
     const struct value *a = l->in[0], *b = l->in[1];
     bool matrices = a->rank > 1 && b->rank > 1 && !dim_is(a->shape[a->rank - 2], 1) &&
                     !dim_is(b->shape[b->rank - 1], 1);
-    bool kept = (l->keep & KEEP_HALVES) && a->dtype == b->dtype && !value_is_sum(a) &&
-                !value_is_sum(b);
+    bool kept =
+        (l->keep & KEEP_HALVES) && a->dtype == b->dtype && !value_is_sum(a) && !value_is_sum(b);
     if (!matrices || kept || !is_narrow(a->dtype) || !is_narrow(b->dtype))
         return graph_add(l->g, l->v->op, l->in, l->attrs, l->err);
     a = widened(l, a);

@@ -415,8 +415,8 @@ static void join_parts(struct planner *p, const struct value *v)
     s[centre->args[0]->id].part_with_squares = true;
 }
 
-/* Does a kernel store v in its own dtype, a 16-bit float? It does if PyTorch rounds v to this dtype,
- * and if a launch stores v element by element, or a template stores it. */
+/* Does a kernel store v in its own dtype, a 16-bit float? It does if PyTorch rounds v to this
+ * dtype, and if a launch stores v element by element, or a template stores it. */
 static bool stores_narrow(const struct planner *p, const struct value *v)
 {
     const struct emit *e = p->e;

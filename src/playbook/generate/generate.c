@@ -93,8 +93,8 @@ static bool asks_template(struct writer *w, const struct part *p)
             (w->stores.sinks.n <= MAX_ELEMENTWISE_PARTS && part_is_elementwise(p)));
 }
 
-/* Writes the kernel file of a template for the part. Returns the part's task, or NULL if no template
- * fits. */
+/* Writes the kernel file of a template for the part. Returns the part's task, or NULL if no
+ * template fits. */
 static json_t *write_part(struct writer *w, const struct part *p, struct strbuf *source)
 {
     json_t *task = part_reads_widened(p) ? NULL : part_task(p);
@@ -339,7 +339,8 @@ static void choose_direction(struct writer *w, struct launch *l)
     w->backward = l->backward;
 }
 
-/* ---- templates for several launches ----------------------------------------------------------- */
+/* ---- templates for several launches -----------------------------------------------------------
+ */
 
 /* Marks the stored values that the launch of a sink reads, by id. */
 static void mark_reads(struct writer *w, const struct value *v, bool own, bool *seen, bool *reads)
@@ -372,7 +373,8 @@ static bool *find_reads(struct writer *w)
     return reads;
 }
 
-/* Is stored value v read, and only by sink `last` and by launches that compute values in `inside`? */
+/* Is stored value v read, and only by sink `last` and by launches that compute values in `inside`?
+ */
 static bool serves_only(struct writer *w, const struct value *v, size_t last, const bool *inside,
                         const bool *reads)
 {
@@ -454,13 +456,31 @@ static void try_whole(struct writer *w, size_t last, const bool *reads)
     strbuf_release(&source);
 }
 
+/* Is the whole graph one sink and the values that serve only this sink? Then a template that fits
+ * is a playbook for the whole task, and the author tries that playbook anyway. */
+static bool is_one_whole(struct writer *w, const bool *reads)
+{
+    size_t n = w->stores.sinks.n;
+    bool *inside = xcalloc(w->g->values.n + 1, sizeof *inside);
+    bool all = find_inside(w, n - 1, reads, inside);
+    for (size_t i = 0; all && i + 1 < n; i++) {
+        const struct sink *s = &w->stores.sinks.items[i];
+        all = s->kind != SINK_OUTPUT && inside[s->v->id];
+    }
+    struct part p = part_of(w, &w->stores.sinks.items[n - 1], name_by_id);
+    all = all && !part_computes_anchor(&p, false);
+    free(inside);
+    return all;
+}
+
 static void find_wholes(struct writer *w)
 {
     size_t n = w->stores.sinks.n;
-    if (!w->templates->write || !w->cuts->whole)
+    if (!w->templates->write || !w->cuts->whole || !n)
         return;
     bool *reads = find_reads(w);
-    for (size_t i = n; i-- > 0;) {
+    bool one = is_one_whole(w, reads);
+    for (size_t i = n; i-- > 0 && !one;) {
         const struct sink *s = &w->stores.sinks.items[i];
         bool ends = s->kind == SINK_VALUE || s->kind == SINK_OUTPUT;
         if (ends && !w->done[i] && (n <= MAX_WHOLES || i + 1 == n))
@@ -469,7 +489,8 @@ static void find_wholes(struct writer *w)
     free(reads);
 }
 
-/* ---- all launches ----------------------------------------------------------------------------- */
+/* ---- all launches -----------------------------------------------------------------------------
+ */
 
 /* Returns what must not be kept (enum lower_keep), because no template computes sink `s`. */
 static unsigned unserved(struct writer *w, const struct sink *s)

@@ -147,9 +147,9 @@ static bool stores_only_halves(const struct emit *e, const struct launch *l)
 {
     for (size_t i = 0; i < l->n; i++) {
         const struct sink *s = &l->sinks[i];
-        bool half = s->kind == SINK_OUTPUT ? dtype_is_float(s->output->dtype) &&
-                                                 dtype_bytes(s->output->dtype) == 2
-                                           : e->store[s->v->id].is_narrow;
+        bool half = s->kind == SINK_OUTPUT
+                        ? dtype_is_float(s->output->dtype) && dtype_bytes(s->output->dtype) == 2
+                        : e->store[s->v->id].is_narrow;
         if (!half)
             return false;
     }

@@ -131,9 +131,16 @@ static int64_t type_bytes(const char *type)
     static const struct {
         const char *name;
         int64_t bytes;
-    } sizes[] = {{"double", 8}, {"long long", 8},     {"unsigned long long", 8},
-                 {"float", 4},  {"int", 4},           {"unsigned", 4},
-                 {"short", 2},  {"unsigned short", 2}, {"__half", 2}, {"__nv_bfloat16", 2}};
+    } sizes[] = {{"double", 8},
+                 {"long long", 8},
+                 {"unsigned long long", 8},
+                 {"float", 4},
+                 {"int", 4},
+                 {"unsigned", 4},
+                 {"short", 2},
+                 {"unsigned short", 2},
+                 {"__half", 2},
+                 {"__nv_bfloat16", 2}};
     for (size_t i = 0; i < ARRAY_LEN(sizes); i++)
         if (str_eq(sizes[i].name, type))
             return sizes[i].bytes;

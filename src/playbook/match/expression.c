@@ -300,7 +300,8 @@ static bool write_function(struct writer *w, const struct value *v, struct strbu
     const struct c_function *f = c_function(v->op);
     struct strbuf args[GRAPH_MAX_ARGS];
     bool whole = kind_of(v) == KIND_WHOLE && f->whole;
-    const char *form = whole ? f->whole : f->test ? f->test : f->real;
+    bool rough = f->rough && dtype_is_float(v->dtype) && dtype_bytes(v->dtype) == 2;
+    const char *form = whole ? f->whole : f->test ? f->test : rough ? f->rough : f->real;
     bool ok = form != NULL;
     for (uint32_t i = 0; i < v->nargs; i++) {
         enum kind own = kind_of(v->args[i]);

@@ -19,6 +19,8 @@ struct c_function {
     const char *whole;
     /* The text for operands of any type, with a bool result. NULL if there is none. */
     const char *test;
+    /* A faster text for floats, for a result that PyTorch rounds to 16 bits. NULL: like `real`. */
+    const char *rough;
 };
 
 const struct c_function *c_function(enum graph_op op);
