@@ -277,7 +277,7 @@ static void test_products_in_a_graph(void **state)
          1, "::flash<"},
         /* If a product of 16-bit floats has no template, one TF32 product is enough. */
         {"(x @ w.mT).unsqueeze(1) @ v",
-         "x float16 B,M,K; w float16 N,K; v float16 C,N,P; y float16 B,C,M,P out", 10, -1, 3,
+         "x float16 B,M,K; w float16 N,K; v float16 C,N,P; y float16 B,C,M,P out", 14, 1, 3,
          "kProducts = 1;"},
         {"(x.unsqueeze(2) * w).sum(1).amax(-1)", "x float32 M,K; w float32 K,N; y float32 M out", 0,
          2, 0, "_sum"},
