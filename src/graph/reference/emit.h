@@ -31,8 +31,8 @@ struct store {
     bool is_stored;                 /* VAL is stored */
     bool in_parts;                  /* PART is stored: this is a reduction in two steps */
     bool needs_mag, part_needs_mag; /* MAG is stored; PMAG is stored */
-    /* Only for kernels: the array has the value's own dtype, a 16-bit float. PyTorch rounds the value
-     * to this dtype, too. Other 16-bit floats are stored as float32. */
+    /* Only for kernels: the array has the value's own dtype, a 16-bit float. PyTorch rounds the
+     * value to this dtype, too. Other 16-bit floats are stored as float32. */
     bool is_narrow;
     bool is_exact; /* magnitudes are |value|; in SIGMA and NOISY references: no rounding error */
     /* Only for kernels: the mean of some x, if this value is the sum of the squares of x - mean. */

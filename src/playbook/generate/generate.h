@@ -42,15 +42,15 @@ struct generated {
     bool has_whole;                    /* a template replaces several launches */
     unsigned keep;                     /* a set of enum lower_keep (graph/reference/lower.h) */
 };
-#define GENERATED_INIT                                                                     \
-    {                                                                                      \
-        STRBUF_INIT(GENERATED_MAX_TEXT), STRBUF_INIT(4096), STRBUF_INIT(4096),             \
+#define GENERATED_INIT                                                                        \
+    {                                                                                         \
+        STRBUF_INIT(GENERATED_MAX_TEXT), STRBUF_INIT(4096), STRBUF_INIT(4096),                \
             STRBUF_INIT(GENERATED_MAX_TEXT), STRBUF_INIT(GENERATED_MAX_TEXT), false, false, 0 \
     }
 
 /* Where a graph is cut into launches (docs/playbooks.md). */
 struct generate_cuts {
-    bool join; /* an anchor's launch also does the elementwise work on its result */
+    bool join;  /* an anchor's launch also does the elementwise work on its result */
     bool whole; /* one template may do a norm, a softmax or the like with the work around it */
     /* Each read of a value that is not stored computes the element again. If all reads of one
      * element together would take more operations than this, the value is stored. */

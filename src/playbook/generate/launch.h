@@ -32,7 +32,7 @@ struct writer {
     struct params params;
     struct arena arena;
     unsigned kernels;
-    bool *done;                   /* per sink: it needs no launch of its own any more */
+    bool *done; /* per sink: it needs no launch of its own any more */
     /* Per sink: if one template computes it and the values that only it needs, `stores` without
      * these values. Else `store` is NULL. */
     struct stores *wholes;
@@ -40,7 +40,7 @@ struct writer {
     const struct generate_cuts *cuts;
     struct strbuf workspaces, tensormaps;
     struct part_code_vec codes;
-    bool backward; /* launch.backward of the last generated launch */
+    bool backward;           /* launch.backward of the last generated launch */
     unsigned keep, unserved; /* of generated.keep: what is kept; what no template computes */
     struct err *err;
 };
