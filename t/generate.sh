@@ -99,7 +99,7 @@ judge_cut() { # judge_cut NAME SETTING
 }
 judge_cut norm_chain repeat=8
 judge_cut conv_norm join=0
-judge_cut conv_norm tail=0
+judge_cut conv_norm whole=0
 # special OP: checks OP in rows with infinities and NaN. The kernel computes the maximum of a row and the sum of its
 # exponentials in one loop.
 special() {
