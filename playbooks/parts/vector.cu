@@ -28,9 +28,14 @@ struct alignas(sizeof(E) * kWidth) Vector {
     using Type = typename Bits<sizeof(E) * kWidth>::Type;
     E at[kWidth];
 
+    // The caches drop what it loads first if kPast.
+    template <bool kPast = false>
     __device__ void load(const E *from)
     {
-        reinterpret_cast<Type &>(at) = *reinterpret_cast<const Type *>(from);
+        if constexpr (kPast)
+            reinterpret_cast<Type &>(at) = __ldcs(reinterpret_cast<const Type *>(from));
+        else
+            reinterpret_cast<Type &>(at) = *reinterpret_cast<const Type *>(from);
     }
     // Stores past the caches if kPast.
     template <bool kPast>

@@ -73,6 +73,7 @@ constexpr int kPasses = @{passes:n};
 constexpr unsigned kSummed = @{passes:inputs};   // the inputs that passes read, as bits
 constexpr int kSummedBytes = @{passes:bytes}; // an element of all of these
 constexpr bool kStream = @{stream};
+constexpr int kCovered = @{dims:row}; // a row is all of so many innermost dims; 0 if unknown
 
 enum Mode { kShort, kLong, kSplit, kColumns };
 
@@ -80,9 +81,52 @@ enum Mode { kShort, kLong, kSplit, kColumns };
 
 @{part:vector}
 
-@{part:join_row}
+@{part:quick}
 
 @{part:start_copy}
+
+__device__ float sum_of(float a, float b)
+{
+    return a + b;
+}
+
+// The join of v over the threads of a row: threadIdx.x. A row has a power of two below 32 of threads,
+// or whole warps. `unit` changes nothing. part has a float per warp of the block.
+template <class Join>
+__device__ float join_row(float v, float unit, float *part, Join join)
+{
+    int warps = blockDim.x / 32, lane = threadIdx.x % 32;
+    if (!warps) {
+        for (int d = blockDim.x / 2; d > 0; d /= 2)
+            v = join(v, __shfl_xor_sync(~0u, v, d));
+        return v;
+    }
+    CUTE_UNROLL
+    for (int d = 16; d > 0; d /= 2)
+        v = join(v, __shfl_xor_sync(~0u, v, d));
+    if (warps == 1)
+        return v;
+    part += threadIdx.y * warps;
+    if (lane == 0)
+        part[threadIdx.x / 32] = v;
+    __syncthreads();
+    v = lane < warps ? part[lane] : unit;
+    CUTE_UNROLL
+    for (int d = 16; d > 0; d /= 2)
+        v = join(v, __shfl_xor_sync(~0u, v, d));
+    return v;
+}
+
+#if __CUDA_ARCH__ >= 900
+__device__ float other_block(const float *mine, int block)
+{
+    float v;
+    asm volatile("ld.shared::cluster.f32 %0, [%1];"
+                 : "=f"(v)
+                 : "r"(set_block_rank(cast_smem_ptr_to_uint(mine), block)));
+    return v;
+}
+#endif
 
 // The join of v over the blocks of the cluster. Every block joins in the same order.
 template <class Join>
@@ -96,15 +140,44 @@ __device__ float join_cluster(float v, float *mine, Join join)
         *mine = v;
     cluster_arrive();
     cluster_wait();
-    for (int i = 0; i < blocks; i++) {
-        float other;
-        asm volatile("ld.shared::cluster.f32 %0, [%1];"
-                     : "=f"(other)
-                     : "r"(set_block_rank(cast_smem_ptr_to_uint(mine), i)));
-        v = i ? join(v, other) : other;
-    }
+    for (int i = 0; i < blocks; i++)
+        v = i ? join(v, other_block(mine, i)) : other_block(mine, i);
 #endif
     return v;
+}
+
+// The sum and the squares around the mean, of the whole row, from those of the blocks of the cluster.
+// Block i has `elements(i)` of the `all` elements.
+template <class Elements>
+__device__ void join_moments(float &sum, float &squares, float *mine, float all, Elements elements)
+{
+#if __CUDA_ARCH__ >= 900
+    int blocks = cluster_shape().x;
+    if (blocks == 1)
+        return;
+    if (threadIdx.x == 0) {
+        mine[0] = sum;
+        mine[1] = squares;
+    }
+    cluster_arrive();
+    cluster_wait();
+    constexpr int kMost = 8;
+    float sums[kMost];
+    sum = squares = 0;
+    CUTE_UNROLL
+    for (int i = 0; i < kMost; i++)
+        if (i < blocks) {
+            sums[i] = other_block(mine, i);
+            squares += other_block(mine + 1, i);
+            sum += sums[i];
+        }
+    CUTE_UNROLL
+    for (int i = 0; i < kMost; i++)
+        if (i < blocks) {
+            float n = elements(i), d = n > 0 ? sums[i] / n - sum / all : 0.f;
+            squares += n * d * d;
+        }
+#endif
 }
 
 // The join of v over the warps of the block, for each lane. The call before the last one used this
@@ -128,7 +201,7 @@ __device__ int64_t quotient(int64_t a, int64_t b)
 
 __device__ int quotient(int a, int b)
 {
-    return a / b;
+    return unsigned(a) / unsigned(b);
 }
 
 template <class... D>
@@ -141,48 +214,56 @@ __device__ DimsOf<D...> dims_of(D...);
 
 // The place of a row's first vector along each dim of the output. Dims are in vectors, the innermost
 // first. dims and left (the vectors from this place to the end of the dim) have at most the greatest
-// value of I; no index in a row is as great.
-template <class I, int kDims>
+// value of I; no index in a row is as great. Rows that cover kCover dims begin at 0 along these.
+template <class I, int kDims, int kCover>
 struct Row {
     int64_t start, from[kDims]; // start: the number of the vector
     I dims[kDims], left[kDims];
 
-    __device__ Row(const int64_t (&sizes)[kDims], int64_t vector) : start(vector)
+    __device__ Row(const int64_t (&sizes)[kDims], int64_t start, int64_t number) : start(start)
     {
         constexpr int64_t kMost = sizeof(I) == 8 ? 0x7fffffffffffffff : 0x7fffffff;
+        int64_t rest = kCover ? number : start;
         CUTE_UNROLL
-        for (int k = 0; k < kDims - 1; k++) {
-            int64_t outer = quotient(vector, sizes[k]);
-            from[k] = vector - outer * sizes[k];
+        for (int k = 0; k < kDims; k++) {
+            int64_t outer = k < kCover ? rest : k < kDims - 1 ? quotient(rest, sizes[k]) : 0;
+            from[k] = k < kCover ? 0 : rest - outer * sizes[k];
             dims[k] = I(min(sizes[k], kMost));
             left[k] = I(min(sizes[k] - from[k], kMost));
-            vector = outer;
+            rest = outer;
         }
-        from[kDims - 1] = vector;
     }
 };
 
-// The place of vector i of a row along each dim.
-template <class I, int kDims>
+// The place of vector i of a row along each dim. If kTiled, the two innermost dims together are whole
+// rows, so no row leaves them.
+template <class I, int kDims, int kCover, bool kTiled>
 struct Place {
     I i;
     int64_t at[kDims];
 
-    __device__ Place(const Row<I, kDims> &row, I i) : i(i)
+    __device__ Place(const Row<I, kDims, kCover> &row, I i) : i(i)
     {
         I rest = i;
         CUTE_UNROLL
-        for (int k = 0; k < kDims - 1; k++) {
+        for (int k = 0; k < kDims; k++) {
             at[k] = row.from[k] + rest;
-            I over = rest - row.left[k], outer = 0;
-            if (over >= 0) {
+            bool last = k == kDims - 1 || k == kCover - 1 || (kTiled && !kCover && k > 0);
+            I over = rest - (k < kCover ? 0 : row.left[k]), outer = 0;
+            if (k < kCover && !last) {
+                outer = quotient(rest, row.dims[k]);
+                at[k] = rest - outer * row.dims[k];
+            } else if (kTiled && !last) { // without a branch: it would keep loads apart
+                I more = quotient(over < 0 ? I(0) : over, row.dims[k]);
+                at[k] = over < 0 ? at[k] : over - more * row.dims[k];
+                outer = over < 0 ? 0 : more + 1;
+            } else if (!last && over >= 0) {
                 outer = quotient(over, row.dims[k]);
                 at[k] = over - outer * row.dims[k];
                 outer++;
             }
-            rest = outer;
+            rest = last ? 0 : outer;
         }
-        at[kDims - 1] = row.from[kDims - 1] + rest;
     }
 };
 
@@ -192,6 +273,15 @@ struct Strides {
     static constexpr bool kOne = is_same_v<First, _0>; // it lacks the innermost dim
     static constexpr bool kWhole = !kOne && (... && !is_same_v<S, _0>); // it has all dims
     int64_t at[1 + sizeof...(S)];
+
+    // Does it lack the n innermost dims?
+    static constexpr bool lacks(int n)
+    {
+        bool lacked[] = {kOne, is_same_v<S, _0>...}, all = true;
+        for (int k = 0; k < n; k++)
+            all = all && lacked[k];
+        return all;
+    }
 };
 
 // An input in the shape of the output.
@@ -210,44 +300,55 @@ __device__ View<E, S> view(const E *p, S stride)
 }
 
 // The input with number n, and some of its vectors in registers. If it lacks the innermost dim, a
-// vector has one element.
-template <int n, class V, class I, int kDims, int kWidth, int kSlots>
+// vector has one element. If all elements of a row have the same value, it is loaded once.
+template <int n, class V, class I, int kDims, int kCover, int kWidth, int kSlots>
 struct Input : V {
     static constexpr int kElements = V::Kind::kOne ? 1 : kWidth;
     using E = typename V::Element;
     static constexpr int kBytes = kElements * int(sizeof(E));
-    static constexpr bool kCopied = kElements == kWidth; // its vectors can wait in shared memory
+    static constexpr bool kFixed = kCover > 0 && V::Kind::lacks(kCover);
+    static constexpr bool kCopied = kElements == kWidth && !kFixed; // can wait in shared memory
     static constexpr bool kInPasses = kSummed >> n & 1;
-    Vector<E, kElements> x[kSlots];
+    Vector<E, kElements> x[kFixed ? 1 : kSlots];
 
-    __device__ const E *address(const Row<I, kDims> &row, const Place<I, kDims> &place) const
+    template <class Row, class Place>
+    __device__ const E *address(const Row &row, const Place &place) const
     {
         if constexpr (V::Kind::kWhole)
             return V::p + row.start * kWidth + int64_t(place.i) * kWidth;
         int64_t offset = 0;
         CUTE_UNROLL
-        for (int k = 0; k < kDims; k++)
+        for (int k = kDims - 1; k >= 0; k--)
             offset += place.at[k] * V::stride.at[k] * (k ? 1 : kWidth);
         return V::p + offset;
     }
-    __device__ void load(const Row<I, kDims> &row, const Place<I, kDims> &place, int k)
+    template <class Row, class Place>
+    __device__ void load(const Row &row, const Place &place, int k)
     {
-        x[k].load(address(row, place));
+        if constexpr (!kFixed)
+            x[k].template load<kStream && V::Kind::kWhole>(address(row, place));
     }
-    __device__ void start_slot(const Row<I, kDims> &row, const Place<I, kDims> &place, char *slot)
+    template <class Row, class Place>
+    __device__ void load_fixed(const Row &row, const Place &place)
+    {
+        if constexpr (kFixed)
+            x[0].load(address(row, place));
+    }
+    template <class Row, class Place>
+    __device__ void start_slot(const Row &row, const Place &place, char *slot)
     {
         if constexpr (kInPasses && kCopied)
             start_copy<kBytes>(slot + threadIdx.x * kBytes, address(row, place));
     }
-    __device__ void load_slot(const Row<I, kDims> &row, const Place<I, kDims> &place,
-                              const char *slot, int k)
+    template <class Row, class Place>
+    __device__ void load_slot(const Row &row, const Place &place, const char *slot, int k)
     {
         if constexpr (kInPasses && kCopied)
             x[k].load(reinterpret_cast<const E *>(slot + threadIdx.x * kBytes));
         else if constexpr (kInPasses)
             load(row, place, k);
     }
-    __device__ E at(int k, int j) const { return x[k].at[V::Kind::kOne ? 0 : j]; }
+    __device__ E at(int k, int j) const { return x[kFixed ? 0 : k].at[V::Kind::kOne ? 0 : j]; }
 };
 
 // All inputs. In a set of inputs, bit n stands for input n.
@@ -260,6 +361,11 @@ struct Inputs<int_sequence<n...>, In...> : In... {
     __device__ void load(const Row &row, const Place &place, int k)
     {
         ((kSet >> n & 1 ? In::load(row, place, k) : void()), ...);
+    }
+    template <class Row, class Place>
+    __device__ void load_fixed(const Row &row, const Place &place)
+    {
+        (In::load_fixed(row, place), ...);
     }
     // f of element j of each input's vector k.
     template <class F>
@@ -287,11 +393,11 @@ struct Inputs<int_sequence<n...>, In...> : In... {
     }
 };
 
-template <class I, int kDims, int kWidth, int kSlots, int... n, class... V>
+template <class I, int kDims, int kCover, int kWidth, int kSlots, int... n, class... V>
 __device__ auto inputs(int_sequence<n...>, const V &...v)
 {
-    Inputs<int_sequence<n...>, Input<n, V, I, kDims, kWidth, kSlots>...> all;
-    ((static_cast<V &>(static_cast<Input<n, V, I, kDims, kWidth, kSlots> &>(all)) = v), ...);
+    Inputs<int_sequence<n...>, Input<n, V, I, kDims, kCover, kWidth, kSlots>...> all;
+    ((static_cast<V &>(static_cast<Input<n, V, I, kDims, kCover, kWidth, kSlots> &>(all)) = v), ...);
     return all;
 }
 
@@ -306,29 +412,37 @@ __device__ void chain(@{in:typed}, T *__restrict__ out, int64_t outer, int64_t l
     constexpr int kWarpParts = 16 * 32;
     __shared__ float part[kMode == kColumns ? 2 * kWarpParts : kPasses * 32], mine[kPasses];
     constexpr int kDims = decltype(dims_of(@{dims:names}))::kDims;
+    constexpr int kCover = kMode == kColumns ? 0 : kCovered;
+    constexpr bool kTiled = kMode != kColumns && kWidth > 1; // the plan says so
     auto make_stride = [](auto... s) { return Strides<decltype(s)...>{{int64_t(s)...}}; };
-    auto x = inputs<I, kDims, kWidth, kHold + (kMode == kSplit ? kAhead : 1)>(
+    auto x = inputs<I, kDims, kCover, kWidth, kHold + (kMode == kSplit ? kAhead : 1)>(
         make_int_sequence<@{in:n}>{}, @{in:views});
 
     // `start` is the first vector of the row, or of the columns that are side by side. From there on,
     // vector i is at first + i * step. Lane `lane` of `lanes` takes every lanes-th of them.
     I count = I(kMode == kColumns ? length : length / kWidth);
     I first = 0, step = 1, lanes = blockDim.x, lane = threadIdx.x;
-    int64_t start;
+    int64_t number = blockIdx.x, start;
+    unsigned blocks = 1, rank = 0; // blocks that share the row, and which of them this is
     bool there = true;
     if constexpr (kMode == kShort) {
-        int64_t number = int64_t(blockIdx.x) * blockDim.y + threadIdx.y;
+        number = number * blockDim.y + threadIdx.y;
         there = number < outer;
         start = number * count;
     } else if constexpr (kMode == kLong) {
-        unsigned blocks = gridDim.x / unsigned(outer);
-        start = int64_t(blockIdx.x / blocks) * count;
-        lane += I(blockIdx.x % blocks) * lanes;
+#if __CUDA_ARCH__ >= 900
+        blocks = cluster_shape().x;
+        rank = block_id_in_cluster().x;
+#endif
+        number = blockIdx.x / blocks;
+        start = number * count;
+        lane += I(rank) * lanes;
         lanes *= blocks;
     } else if constexpr (kMode == kSplit) {
         // Blocks of the same part of different rows run at once and share weights in the L2.
-        start = int64_t(blockIdx.x) * count;
-        lane += I(blockIdx.y) * lanes;
+        start = number * count;
+        rank = blockIdx.y;
+        lane += I(rank) * lanes;
         lanes *= gridDim.y;
     } else {
         int64_t vector = int64_t(blockIdx.x) * 32 + threadIdx.x;
@@ -342,7 +456,7 @@ __device__ void chain(@{in:typed}, T *__restrict__ out, int64_t outer, int64_t l
     }
     int64_t dims[] = {@{dims:names}};
     dims[0] /= kWidth;
-    Row<I, kDims> row(dims, start);
+    Row<I, kDims, kCover> row(dims, start, number);
     // A row has kOwn elements of a vector: all, or the one of the column whose turn it is.
     constexpr int kOwn = kMode == kColumns ? 1 : kWidth;
     int column = 0, turn = 0;
@@ -350,34 +464,50 @@ __device__ void chain(@{in:typed}, T *__restrict__ out, int64_t outer, int64_t l
     auto at = [&](int k) { return I(k) * lanes + lane; };
     auto inside = [&](I i) { return there && i < count; };
 
-    auto place = [&](I i) { return Place<I, kDims>(row, first + i * step); };
+    auto place = [&](I i) { return Place<I, kDims, kCover, kTiled>(row, first + i * step); };
     auto load = [&](I i, int k, auto which) {
         x.template load<decltype(which)::value>(row, place(i), k);
     };
-    // f at each of this thread's vectors: which it is, and where its registers are. Of vectors that
-    // the thread does not keep, it loads the inputs of the set `which` again.
-    constexpr unsigned kEarly = kMode == kLong || kMode == kSplit ? kSummed : ~0u;
+    // Inputs that no pass reads are loaded later if they would take many registers.
+    constexpr bool kAll = kMode == kColumns || (kMode == kShort && kHold * kWidth <= 8);
+    constexpr unsigned kEarly = kAll ? ~0u : kSummed;
     using Early = C<kEarly>;
     using Late = C<~kEarly>;
     using Written = C<kMode == kSplit ? ~0u : kEarly>;
     constexpr bool kKeeps = kMode != kSplit;
     constexpr int kFew = kWidth == 1 ? 4 : 2, kMore = kMode == kSplit ? 1 : kMode == kLong ? 2 : 4;
-    int on_chip = kMode == kLong ? slots : 0;
-    auto each = [&](auto which, auto f) {
+    // A thread's vectors in shared memory, of a long row.
+    int on_chip = 0;
+    if constexpr (kMode == kLong) {
+        I left = count - at(kHold);
+        on_chip = left > 0 ? int(min(I(slots), quotient(left - 1, lanes) + 1)) : 0;
+    }
+    // f at each of this thread's vectors: which it is, and where its registers are. Of vectors that
+    // the thread does not keep, it loads the inputs of the set `which` again. Before f, it calls
+    // `before` for some neighbouring vectors.
+    constexpr int kSome = 2;
+    auto each_after = [&](auto which, auto before, auto f) {
         if constexpr (kKeeps) {
             CUTE_UNROLL
-            for (int k = 0; k < kHold; k++)
-                if (inside(at(k)))
-                    f(at(k), k);
+            for (int k0 = 0; k0 < kHold; k0 += kSome) {
+                CUTE_UNROLL
+                for (int k = k0; k < k0 + kSome && k < kHold; k++)
+                    if (inside(at(k)))
+                        before(at(k), k);
+                CUTE_UNROLL
+                for (int k = k0; k < k0 + kSome && k < kHold; k++)
+                    if (inside(at(k)))
+                        f(at(k), k);
+            }
             // More copies of f would cost compile time, and threads have registers for few of them.
 #pragma unroll kFew
-            for (int s = 0; s < on_chip; s++)
-                if (inside(at(kHold + s))) {
-                    x.load_slot(row, place(at(kHold + s)), held, slots, s, kHold);
-                    f(at(kHold + s), kHold);
-                }
+            for (int s = 0; s < on_chip; s++) {
+                x.load_slot(row, place(at(kHold + s)), held, slots, s, kHold);
+                before(at(kHold + s), kHold);
+                f(at(kHold + s), kHold);
+            }
         }
-        I i = at(kKeeps ? kHold + on_chip : 0);
+        I i = at(kKeeps ? kHold + (kMode == kLong ? slots : 0) : 0);
         if constexpr (kMode == kSplit) {
             for (; inside(i + (kAhead - 1) * lanes); i += kAhead * lanes) {
                 CUTE_UNROLL
@@ -392,21 +522,24 @@ __device__ void chain(@{in:typed}, T *__restrict__ out, int64_t outer, int64_t l
 #pragma unroll kMore
             for (; inside(i); i += lanes) {
                 load(i, kHold, which);
+                before(i, kHold);
                 f(i, kHold);
             }
         }
     };
+    auto each = [&](auto which, auto f) { each_after(which, [](I, int) {}, f); };
     if constexpr (kKeeps) {
         for (int s = 0; s < on_chip; s++)
-            if (inside(at(kHold + s)))
-                x.start_slot(row, place(at(kHold + s)), held, slots, s);
+            x.start_slot(row, place(at(kHold + s)), held, slots, s);
         CUTE_UNROLL
         for (int k = 0; k < kHold; k++)
             if (inside(at(k)))
                 load(at(k), k, Early{});
-        if constexpr (kMode == kLong)
-            end_copies(); // a thread reads only what it copied itself
     }
+    if (there)
+        x.load_fixed(row, place(0));
+    if constexpr (kMode == kLong)
+        end_copies(); // a thread reads only what it copied itself
 
     int pass = 0, stage = 0;
     bool done = false; // a split row: this launch has nothing more to do
@@ -424,14 +557,17 @@ __device__ void chain(@{in:typed}, T *__restrict__ out, int64_t outer, int64_t l
         for (int u = 0; u < kParts; u++)
             v[u] = i + u * blockDim.x < gridDim.y ? all[i + u * blockDim.x] : none;
     };
-    // The join of s over all threads of the row, and over the blocks of a cluster.
-    auto join_all = [&](float s, int number, auto join) {
+    // The join of s over all threads of the row that are in this block.
+    auto join_block = [&](float s, float unit, int number, auto join) {
         if constexpr (kMode == kColumns)
             return join_warps(s, part + turn++ % 2 * kWarpParts, join);
-        s = join_row(s, part + 32 * number, join);
-        if constexpr (kMode == kLong)
-            s = join_cluster(s, mine + number, join);
-        return s;
+        return join_row(s, unit, part + 32 * number, join);
+    };
+    // The vectors of the row that part p of it has.
+    auto vectors_of = [&](unsigned p) {
+        I over = count % lanes - I(p) * blockDim.x;
+        return float(int64_t(count / lanes) * blockDim.x +
+                     int64_t(max(I(0), min(over, I(blockDim.x)))));
     };
     auto reduce = [&](float unit, auto join, auto term) {
         int number = pass++, now = stage++;
@@ -459,7 +595,9 @@ __device__ void chain(@{in:typed}, T *__restrict__ out, int64_t outer, int64_t l
         CUTE_UNROLL
         for (int j = 1; j < kOwn; j++)
             s[0] = join(s[0], s[j]);
-        float all = join_all(s[0], number, join);
+        float all = join_block(s[0], unit, number, join);
+        if constexpr (kMode == kLong)
+            all = join_cluster(all, mine + number, join);
         if (kMode == kSplit && now == slots) {
             done = true;
             if (threadIdx.x == 0)
@@ -475,13 +613,8 @@ __device__ void chain(@{in:typed}, T *__restrict__ out, int64_t outer, int64_t l
         sum = squares = 0;
         if (not_yet(now))
             return;
+        // Of this thread: the number of vectors, the mean, and the squares around it.
         float n = 0, mean = 0, m2 = 0;
-        auto take = [&](float on, float omean, float om2) {
-            float total = n + on, d = omean - mean, share = __fdividef(on, total);
-            mean += d * share;
-            m2 += om2 + d * d * n * share;
-            n = total;
-        };
         if (from_parts(now)) {
             for (int i = threadIdx.x; i < gridDim.y; i += kParts * blockDim.x) {
                 float sums[kParts], around[kParts];
@@ -489,12 +622,15 @@ __device__ void chain(@{in:typed}, T *__restrict__ out, int64_t outer, int64_t l
                 load_parts(number + 1, i, 0.f, around);
                 CUTE_UNROLL
                 for (int u = 0; u < kParts; u++) {
-                    int64_t at = i + u * blockDim.x, over = count % lanes - at * blockDim.x;
-                    float of = float(kWidth) *
-                               float(int64_t(count / lanes) * blockDim.x +
-                                     max(int64_t(0), min(over, int64_t(blockDim.x))));
-                    if (of > 0 && at < gridDim.y)
-                        take(of, sums[u] / of, around[u]);
+                    unsigned p = i + u * blockDim.x;
+                    float more = p < gridDim.y ? vectors_of(p) : 0.f;
+                    if (more > 0) {
+                        float share = __fdividef(more, n + more);
+                        float d = sums[u] / (more * kWidth) - mean;
+                        mean += d * share;
+                        m2 += around[u] + d * d * (n * kWidth) * share;
+                        n += more;
+                    }
                 }
             }
         } else {
@@ -503,23 +639,31 @@ __device__ void chain(@{in:typed}, T *__restrict__ out, int64_t outer, int64_t l
                 CUTE_UNROLL
                 for (int j = 0; j < kOwn; j++) {
                     v[j] = x.apply(term, k, of_row(j));
-                    s += v[j];
+                    s = j ? s + v[j] : v[j];
                 }
                 s *= 1.f / kOwn;
                 CUTE_UNROLL
                 for (int j = 0; j < kOwn; j++)
                     q += (v[j] - s) * (v[j] - s);
-                take(float(kOwn), s, q);
+                // Of vectors in registers it is known how many came before.
+                float before = k < kHold ? float(k) : n, d = s - mean;
+                float share = k < kHold ? 1.f / float(k + 1) : quick_inverse(n + 1.f);
+                mean += d * share;
+                m2 += q + d * d * (before * kOwn * share);
+                n += 1.f;
             });
         }
-        // A launch of a split row joins only the elements of its block.
+        n *= kOwn;
+        // Of this block's part of the row, and then of the whole row.
         bool own = kMode == kSplit && now == slots;
-        float elements = own ? join_row(n, part + 32 * number, sum_of) : float(length);
-        if (own)
-            __syncthreads(); // part is free again
-        sum = join_all(n * mean, number, sum_of);
-        float d = n > 0 ? mean - sum / elements : 0.f;
-        squares = join_all(m2 + n * d * d, number + 1, sum_of);
+        bool some = own || (kMode == kLong && blocks > 1);
+        float elements = some ? vectors_of(rank) * kOwn : float(length);
+        sum = join_block(n * mean, 0.f, number, sum_of);
+        float d = n > 0 && elements > 0 ? mean - sum / elements : 0.f;
+        squares = join_block(m2 + n * d * d, 0.f, number + 1, sum_of);
+        if constexpr (kMode == kLong)
+            join_moments(sum, squares, mine + number, float(length),
+                         [&](unsigned p) { return vectors_of(p) * kOwn; });
         if (own) {
             done = true;
             if (threadIdx.x == 0) {
@@ -542,10 +686,12 @@ __device__ void chain(@{in:typed}, T *__restrict__ out, int64_t outer, int64_t l
         if constexpr (kMode == kLong)
             cluster_arrive(); // done reading: see the wait below
 #endif
-        each(Written{}, [&](I i, int k) {
-            int held = kMode == kColumns ? k : 0;
+        auto load_late = [&](I i, int k) {
             if constexpr (kMode != kSplit)
                 load(i, k, Late{});
+        };
+        each_after(Written{}, load_late, [&](I i, int k) {
+            int held = kMode == kColumns ? k : 0;
             CUTE_UNROLL
             for (int j = 0; j < kOwn; j++)
                 y[held].at[of_row(j)] = T(x.apply(op, k, of_row(j)));
@@ -567,12 +713,19 @@ constexpr int held_of(int width)
     return n < 1 ? 1 : n < most ? n : most;
 }
 
+// Blocks that a multiprocessor must hold, if a thread keeps so many bytes of a row: then a thread has
+// 64 registers.
+constexpr int blocks_of(int threads, int bytes)
+{
+    return bytes <= 64 ? 1024 / threads : 1;
+}
+
 // For rows, or columns side by side, of 2^30 elements or more.
 template <bool kHuge>
 using Index = conditional_t<kHuge, int64_t, int>;
 
 template <int kWidth>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kThreads, blocks_of(kThreads, kPer * kWidth * kSummedBytes))
     rows(@{in:typed}, T *__restrict__ out, int64_t outer, int64_t length, int64_t inner, int slots,
          @{dims:params}@{scalars:params})
 {
@@ -581,7 +734,7 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 template <int kWidth, bool kHuge>
-__global__ void __launch_bounds__(kWide)
+__global__ void __launch_bounds__(kWide, blocks_of(kWide, held_of(kWidth) * kWidth * kSummedBytes))
     long_rows(@{in:typed}, T *__restrict__ out, int64_t outer, int64_t length, int64_t inner,
               int slots, @{dims:params}@{scalars:params})
 {

@@ -3,6 +3,7 @@
  * 0 along an axis that it lacks, or in which its size is 1.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/util.h"
@@ -92,6 +93,64 @@ static void add_strides(const struct groups *g, size_t input, struct strbuf *out
     strbuf_release(&step);
 }
 
+/* Removes the factors that are names from the product `text`, and writes them to `names`, in order.
+ * Multiplies the factors that are numbers. Returns 0 if the text has other operators. */
+static int64_t split_product(const char *text, const char **names, size_t *n)
+{
+    int64_t number = 1;
+    for (*n = 0; *text;) {
+        size_t len = strcspn(text, "()* ");
+        if (strcspn(text, "/+-%,") < len || *n == PB_MAX_RANK)
+            return 0;
+        if (len && strspn(text, "0123456789") == len)
+            number *= strtoll(text, NULL, 10);
+        else if (len)
+            names[(*n)++] = text;
+        text += len ? len : 1;
+    }
+    return number;
+}
+
+/* Are these products of the same names and numbers? May return false for products that are. */
+static bool same_product(const char *a, const char *b)
+{
+    const char *left[PB_MAX_RANK], *right[PB_MAX_RANK];
+    size_t n, m;
+    int64_t number = split_product(a, left, &n);
+    bool same = number && number == split_product(b, right, &m) && n == m;
+    for (size_t i = 0; same && i < n; i++) {
+        size_t k = i, len = strcspn(left[i], "()* ");
+        while (k < n && (strcspn(right[k], "()* ") != len || memcmp(left[i], right[k], len) != 0))
+            k++;
+        same = k < n;
+        if (same) {
+            const char *found = right[k];
+            right[k] = right[i];
+            right[i] = found;
+        }
+    }
+    return same;
+}
+
+/* For operations along rows of `length` elements: how many innermost groups a row covers exactly, or
+ * 0 if that is not known, and the product of these or of the two innermost groups. */
+static void bind_rows(struct pb_binding *b, const struct groups *g)
+{
+    const char *length = bound_text(b, "length", strlen("length"));
+    const char *product = "1", *pair = g->size[0];
+    uint32_t covered = 0;
+    for (uint32_t k = 0; k < g->n && !covered; k++) {
+        product = k ? dims_times(&b->arena, g->size[k], product) : g->size[0];
+        pair = k < 2 ? product : pair;
+        if (length && same_product(length, product)) {
+            covered = k + 1;
+            pair = k ? product : pair;
+        }
+    }
+    bind_number(b, "dims:row", covered);
+    bind_text(b, "dims:pair", arena_printf(&b->arena, "(%s)", pair));
+}
+
 static void bind_dims(struct pb_binding *b, const struct groups *g)
 {
     static const char *const forms[] = {"dims:args", "dims:params", "dims:names", "dims:shape"};
@@ -112,6 +171,7 @@ static void bind_dims(struct pb_binding *b, const struct groups *g)
         strbuf_release(&sb);
     }
     bind_text(b, "dims:inner", arena_printf(&b->arena, "(%s)", g->size[0]));
+    bind_rows(b, g);
 }
 
 bool bind_broadcast(struct pb_binding *b, const struct pb_tensor *role, const json_t *task,

@@ -122,7 +122,7 @@ static const struct value *split_post(struct match *x, struct strbuf *post)
         return NULL;
     }
     struct post around = {reduction, x->m};
-    struct leaves leaves = {post_leaf, &around};
+    struct leaves leaves = {post_leaf, &around, false};
     if (!write_expression(x->v, &leaves, post, x->why))
         return NULL;
     if (!dtype_is_float(x->v->dtype) || !dtype_is_float(reduction->dtype)) {

@@ -334,7 +334,7 @@ static bool leaf(void *ctx, const struct value *v, struct strbuf *out, struct st
         return true;
     }
     if (v->op == OP_EXPAND) { /* the score broadcasts everything that it reads */
-        struct leaves leaves = {leaf, w};
+        struct leaves leaves = {leaf, w, false};
         write_expression(v->args[0], &leaves, out, why);
         return true;
     }
@@ -359,7 +359,7 @@ static bool leaf(void *ctx, const struct value *v, struct strbuf *out, struct st
 
 static bool write_value(struct writing *w, const struct value *v, struct strbuf *out)
 {
-    struct leaves leaves = {leaf, w};
+    struct leaves leaves = {leaf, w, false};
     return write_expression(v, &leaves, out, w->x->why);
 }
 

@@ -209,7 +209,7 @@ static bool write_fixed(struct chain *c, const struct value *v, struct strbuf *o
             is_length_less_one(c, v) || !same_in_row(c, v, 0))
             return false;
         struct strbuf text = STRBUF_INIT(MAX_EXPRESSION), why = STRBUF_INIT(1000);
-        struct leaves leaves = {leaf, c};
+        struct leaves leaves = {leaf, c, true};
         c->fixed_now = v;
         bool ok = write_expression(v, &leaves, &text, &why) && !text.truncated;
         c->fixed_now = NULL;
@@ -249,7 +249,7 @@ static bool leaf(void *ctx, const struct value *v, struct strbuf *out, struct st
         return true;
     if (v->op != OP_RESHAPE && v->op != OP_EXPAND)
         return false;
-    struct leaves leaves = {leaf, c};
+    struct leaves leaves = {leaf, c, true};
     if (!write_expression(v->args[0], &leaves, out, why) && !why->len)
         cannot_write(why, "the view", v);
     return true;
@@ -259,7 +259,7 @@ static bool leaf(void *ctx, const struct value *v, struct strbuf *out, struct st
  * integers would not be exact. */
 static bool write_real(struct chain *c, const struct value *v, struct strbuf *out)
 {
-    struct leaves leaves = {leaf, c};
+    struct leaves leaves = {leaf, c, true};
     if (!dtype_is_float(v->dtype) && v->dtype != DT_BOOL)
         return refuse(c, "integers where the playbook takes floats", v);
     return write_expression(v, &leaves, out, c->x->why);

@@ -149,7 +149,7 @@ static bool write_reshape(struct writing *w, const struct value *v, struct strbu
         !is_like(v, w->domain) || !read_view(&w->x->m->g.dims, v, &end, &view) ||
         !view_is_array(&view))
         return false;
-    struct leaves leaves = {leaf, w};
+    struct leaves leaves = {leaf, w, false};
     const struct value *domain = w->domain;
     w->domain = view.base;
     w->reshapes++;
@@ -305,7 +305,7 @@ bool bind_epilogue(struct match *x, const struct epilogue *e)
 {
     struct writing w = {.x = x, .e = e, .domain = x->v};
     struct strbuf expr = STRBUF_INIT(32 << 10);
-    struct leaves leaves = {leaf, &w};
+    struct leaves leaves = {leaf, &w, false};
     bool ok = write_expression(x->v, &leaves, &expr, x->why) && bind_reads(x, &w);
     if (ok)
         bind_text(x->b, "epilogue", expr.buf);

@@ -125,7 +125,7 @@ static bool usual_leaf(void *ctx, const struct value *v, struct strbuf *out, str
 
 struct leaves usual_leaves(const struct meaning *m)
 {
-    return (struct leaves){usual_leaf, (void *)m};
+    return (struct leaves){usual_leaf, (void *)m, false};
 }
 
 /* ---- operators ------------------------------------------------------------------------------- */
@@ -301,7 +301,9 @@ static bool write_function(struct writer *w, const struct value *v, struct strbu
     struct strbuf args[GRAPH_MAX_ARGS];
     bool whole = kind_of(v) == KIND_WHOLE && f->whole;
     bool rough = f->rough && dtype_is_float(v->dtype) && dtype_bytes(v->dtype) == 2;
-    const char *form = whole ? f->whole : f->test ? f->test : rough ? f->rough : f->real;
+    bool quick = f->quick && w->leaves->quick;
+    const char *real = quick ? f->quick : rough ? f->rough : f->real;
+    const char *form = whole ? f->whole : f->test ? f->test : real;
     bool ok = form != NULL;
     for (uint32_t i = 0; i < v->nargs; i++) {
         enum kind own = kind_of(v->args[i]);

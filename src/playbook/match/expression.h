@@ -21,6 +21,7 @@ enum { MAX_EXPRESSION = 16 << 10 }; /* bytes */
 struct leaves {
     bool (*write)(void *ctx, const struct value *v, struct strbuf *out, struct strbuf *why);
     void *ctx;
+    bool quick; /* use the functions of playbooks/parts/quick.cu */
 };
 
 /* Returns false, with the reason, if an operation is not elementwise, a leaf is not allowed, or the

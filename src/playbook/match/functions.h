@@ -21,6 +21,8 @@ struct c_function {
     const char *test;
     /* A faster text for floats, for a result that PyTorch rounds to 16 bits. NULL: like `real`. */
     const char *rough;
+    /* The text for floats in a kernel that has playbooks/parts/quick.cu. NULL: `real`. */
+    const char *quick;
 };
 
 const struct c_function *c_function(enum graph_op op);

@@ -204,7 +204,7 @@ static const char *join_of(enum graph_op op)
 static bool bind_passes(struct nested *c)
 {
     struct strbuf units = STRBUF_INIT(1024), take = STRBUF_INIT(64 << 10), join = STRBUF_INIT(4096);
-    const struct leaves leaves = {row_leaf, c};
+    const struct leaves leaves = {row_leaf, c, false};
     bool ok = true;
     uint64_t inputs = 0;
     for (size_t i = 0; i < c->n && ok; i++) {
@@ -236,7 +236,7 @@ static bool bind_passes(struct nested *c)
 static bool bind_texts(struct nested *c, const struct value *v)
 {
     struct match *x = c->x;
-    const struct leaves row = {row_leaf, c}, post = {post_leaf, c};
+    const struct leaves row = {row_leaf, c, false}, post = {post_leaf, c, false};
     bind_text(x->b, "outer:unit", unit_of(c->outer->op));
     bind_text(x->b, "outer:join", join_of(c->outer->op));
     bind_text(x->b, "rows", arena_printf(&x->m->mem, "(%s)", c->rows->text));

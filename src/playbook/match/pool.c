@@ -120,7 +120,7 @@ static bool leaf(void *ctx, const struct value *v, struct strbuf *out, struct st
 static bool bind_post(struct pool *p)
 {
     struct strbuf post = STRBUF_INIT(MAX_EXPRESSION);
-    struct leaves leaves = {leaf, (void *)p->reduced};
+    struct leaves leaves = {leaf, (void *)p->reduced, false};
     bool ok = dtype_is_float(p->reduced->dtype) && dtype_is_float(p->x->v->dtype) &&
               write_expression(p->x->v, &leaves, &post, p->x->why);
     if (ok)

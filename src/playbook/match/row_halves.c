@@ -39,7 +39,7 @@ static bool has_half(const struct match *x)
 
 const struct pb_op *match_row_halves(struct match *x)
 {
-    struct leaves leaves = {leaf, x};
+    struct leaves leaves = {leaf, x, false};
     struct strbuf expr = STRBUF_INIT(MAX_EXPRESSION);
     if (x->m->inputs != 1)
         strbuf_adds(x->why, "it takes one input, whose halves it combines");
