@@ -161,22 +161,14 @@ __device__ void join_moments(float &sum, float &squares, float *mine, float all,
     }
     cluster_arrive();
     cluster_wait();
-    constexpr int kMost = 8;
-    float sums[kMost];
     sum = squares = 0;
-    CUTE_UNROLL
-    for (int i = 0; i < kMost; i++)
-        if (i < blocks) {
-            sums[i] = other_block(mine, i);
-            squares += other_block(mine + 1, i);
-            sum += sums[i];
-        }
-    CUTE_UNROLL
-    for (int i = 0; i < kMost; i++)
-        if (i < blocks) {
-            float n = elements(i), d = n > 0 ? sums[i] / n - sum / all : 0.f;
-            squares += n * d * d;
-        }
+    for (int i = 0; i < blocks; i++)
+        sum += other_block(mine, i);
+    float mean = sum * quick_inverse(all);
+    for (int i = 0; i < blocks; i++) {
+        float n = elements(i), d = other_block(mine, i) * quick_inverse(n) - mean;
+        squares += other_block(mine + 1, i) + (n > 0 ? n * d * d : 0.f);
+    }
 #endif
 }
 
@@ -204,6 +196,22 @@ __device__ int quotient(int a, int b)
     return unsigned(a) / unsigned(b);
 }
 
+// a / b for many a and one b. Of 32 bits, a product with 2^32 / b is right, or less by one.
+template <class I>
+struct Divisor {
+    I by;
+    uint32_t inverse;
+
+    __device__ Divisor(I by = 1) : by(by), inverse(sizeof(I) == 4 ? 0xffffffffu / uint32_t(by) : 0) {}
+    __device__ I of(I a) const
+    {
+        if constexpr (sizeof(I) > 4)
+            return quotient(a, by);
+        I q = I(__umulhi(uint32_t(a), inverse));
+        return q + (uint32_t(a) - uint32_t(q) * uint32_t(by) >= uint32_t(by));
+    }
+};
+
 template <class... D>
 struct DimsOf {
     static constexpr int kDims = sizeof...(D);
@@ -214,11 +222,13 @@ __device__ DimsOf<D...> dims_of(D...);
 
 // The place of a row's first vector along each dim of the output. Dims are in vectors, the innermost
 // first. dims and left (the vectors from this place to the end of the dim) have at most the greatest
-// value of I; no index in a row is as great. Rows that cover kCover dims begin at 0 along these.
-template <class I, int kDims, int kCover>
+// value of I; no index in a row is as great. Rows that cover kCover dims begin at 0 along these. If
+// kTiled, there are less than 2^31 vectors, and the two innermost dims together are whole rows.
+template <class I, int kDims, int kCover, bool kTiled>
 struct Row {
     int64_t start, from[kDims]; // start: the number of the vector
-    I dims[kDims], left[kDims];
+    Divisor<I> dims[kDims];
+    I left[kDims];
 
     __device__ Row(const int64_t (&sizes)[kDims], int64_t start, int64_t number) : start(start)
     {
@@ -226,23 +236,25 @@ struct Row {
         int64_t rest = kCover ? number : start;
         CUTE_UNROLL
         for (int k = 0; k < kDims; k++) {
-            int64_t outer = k < kCover ? rest : k < kDims - 1 ? quotient(rest, sizes[k]) : 0;
+            int64_t outer = k < kCover        ? rest
+                            : k == kDims - 1 ? 0
+                            : kTiled         ? uint32_t(rest) / uint32_t(sizes[k])
+                                             : quotient(rest, sizes[k]);
             from[k] = k < kCover ? 0 : rest - outer * sizes[k];
-            dims[k] = I(min(sizes[k], kMost));
+            dims[k] = Divisor<I>(I(min(sizes[k], kMost)));
             left[k] = I(min(sizes[k] - from[k], kMost));
             rest = outer;
         }
     }
 };
 
-// The place of vector i of a row along each dim. If kTiled, the two innermost dims together are whole
-// rows, so no row leaves them.
+// The place of vector i of a row along each dim.
 template <class I, int kDims, int kCover, bool kTiled>
 struct Place {
     I i;
     int64_t at[kDims];
 
-    __device__ Place(const Row<I, kDims, kCover> &row, I i) : i(i)
+    __device__ Place(const Row<I, kDims, kCover, kTiled> &row, I i) : i(i)
     {
         I rest = i;
         CUTE_UNROLL
@@ -251,15 +263,15 @@ struct Place {
             bool last = k == kDims - 1 || k == kCover - 1 || (kTiled && !kCover && k > 0);
             I over = rest - (k < kCover ? 0 : row.left[k]), outer = 0;
             if (k < kCover && !last) {
-                outer = quotient(rest, row.dims[k]);
-                at[k] = rest - outer * row.dims[k];
+                outer = row.dims[k].of(rest);
+                at[k] = rest - outer * row.dims[k].by;
             } else if (kTiled && !last) { // without a branch: it would keep loads apart
-                I more = quotient(over < 0 ? I(0) : over, row.dims[k]);
-                at[k] = over < 0 ? at[k] : over - more * row.dims[k];
+                I more = row.dims[k].of(over < 0 ? I(0) : over);
+                at[k] = over < 0 ? at[k] : over - more * row.dims[k].by;
                 outer = over < 0 ? 0 : more + 1;
             } else if (!last && over >= 0) {
-                outer = quotient(over, row.dims[k]);
-                at[k] = over - outer * row.dims[k];
+                outer = row.dims[k].of(over);
+                at[k] = over - outer * row.dims[k].by;
                 outer++;
             }
             rest = last ? 0 : outer;
@@ -456,7 +468,7 @@ __device__ void chain(@{in:typed}, T *__restrict__ out, int64_t outer, int64_t l
     }
     int64_t dims[] = {@{dims:names}};
     dims[0] /= kWidth;
-    Row<I, kDims, kCover> row(dims, start, number);
+    Row<I, kDims, kCover, kTiled> row(dims, start, number);
     // A row has kOwn elements of a vector: all, or the one of the column whose turn it is.
     constexpr int kOwn = kMode == kColumns ? 1 : kWidth;
     int column = 0, turn = 0;
@@ -564,10 +576,10 @@ __device__ void chain(@{in:typed}, T *__restrict__ out, int64_t outer, int64_t l
         return join_row(s, unit, part + 32 * number, join);
     };
     // The vectors of the row that part p of it has.
+    I whole = kMode == kLong || kMode == kSplit ? quotient(count, lanes) : 0;
     auto vectors_of = [&](unsigned p) {
-        I over = count % lanes - I(p) * blockDim.x;
-        return float(int64_t(count / lanes) * blockDim.x +
-                     int64_t(max(I(0), min(over, I(blockDim.x)))));
+        I wide = blockDim.x, over = count - whole * lanes - I(p) * wide;
+        return float(whole * wide + max(I(0), min(over, wide)));
     };
     auto reduce = [&](float unit, auto join, auto term) {
         int number = pass++, now = stage++;
@@ -659,7 +671,7 @@ __device__ void chain(@{in:typed}, T *__restrict__ out, int64_t outer, int64_t l
         bool some = own || (kMode == kLong && blocks > 1);
         float elements = some ? vectors_of(rank) * kOwn : float(length);
         sum = join_block(n * mean, 0.f, number, sum_of);
-        float d = n > 0 && elements > 0 ? mean - sum / elements : 0.f;
+        float d = n > 0 ? mean - sum * quick_inverse(elements) : 0.f;
         squares = join_block(m2 + n * d * d, 0.f, number + 1, sum_of);
         if constexpr (kMode == kLong)
             join_moments(sum, squares, mine + number, float(length),

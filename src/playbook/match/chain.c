@@ -366,7 +366,10 @@ static bool find_chain(struct chain *c, struct strbuf *expr)
         strbuf_adds(x->why, "the task's PyTorch expression has no reduction with keepdim");
         return false;
     }
-    if (!write_passes(c) || !write_real(c, v, expr) || c->text.truncated)
+    /* The kernel rounds the result when it stores it. */
+    bool rounds = v->op == OP_CAST && v->dtype == x->v->dtype && dtype_is_float(v->dtype) &&
+                  v->args[0]->dtype == DT_F32;
+    if (!write_passes(c) || !write_real(c, rounds ? v->args[0] : v, expr) || c->text.truncated)
         return false;
     bind_text(x->b, "passes", c->text.buf);
     return true;
