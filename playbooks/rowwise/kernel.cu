@@ -3,13 +3,13 @@
     { "kernel": "rows<@{vec}>", "when": "@{inner} == 1 && @{aligned} && @{length} <= @{threads}*@{vec}*@{per}",
       "grid": ["cdiv(@{outer}, max(1, @{block}/@{row_vec}))"], "block": ["@{row_vec}", "max(1, @{block}/@{row_vec})"],
       "args": [@{in:args}, "@{out}", "@{outer}", "@{length}", "@{inner}", 0, @{dims:args}@{scalars:args}] },
-    { "kernel": "rows<1>", "when": "@{inner} == 1 && !@{aligned} && @{length} <= @{threads}*@{per}",
+    { "kernel": "rows<1>", "when": "@{inner} == 1 && !@{aligned} && @{length} <= @{threads}*@{ones}",
       "grid": ["cdiv(@{outer}, max(1, @{block}/@{row_one}))"], "block": ["@{row_one}", "max(1, @{block}/@{row_one})"],
       "args": [@{in:args}, "@{out}", "@{outer}", "@{length}", "@{inner}", 0, @{dims:args}@{scalars:args}] },
     { "kernel": "long_rows<@{vec}, false>", "when": "@{inner} == 1 && @{small} && @{aligned} && @{length} > @{threads}*@{vec}*@{per} && !@{split}",
       "grid": ["@{cluster_vec}*@{outer}"], "cluster": ["@{cluster_vec}"], "block": [@{wide}], "smem": "@{slots_vec}*@{wide}*@{vec}*@{passes:bytes}",
       "args": [@{in:args}, "@{out}", "@{outer}", "@{length}", "@{inner}", "@{slots_vec}", @{dims:args}@{scalars:args}] },
-    { "kernel": "long_rows<1, false>", "when": "@{inner} == 1 && @{small} && !@{aligned} && @{length} > @{threads}*@{per} && !@{split}",
+    { "kernel": "long_rows<1, false>", "when": "@{inner} == 1 && @{small} && !@{aligned} && @{length} > @{threads}*@{ones} && !@{split}",
       "grid": ["@{cluster_one}*@{outer}"], "cluster": ["@{cluster_one}"], "block": [@{wide}], "smem": "@{slots_one}*@{wide}*@{passes:bytes}",
       "args": [@{in:args}, "@{out}", "@{outer}", "@{length}", "@{inner}", "@{slots_one}", @{dims:args}@{scalars:args}] },
     { "kernel": "long_rows<1, true>", "when": "@{inner} == 1 && !@{small} && @{passes:stages} > 2",
@@ -732,16 +732,22 @@ constexpr int blocks_of(int threads, int bytes)
     return bytes <= 64 ? 1024 / threads : 1;
 }
 
+// Vectors of a short row that a thread keeps in registers.
+constexpr int per_of(int width)
+{
+    return width > 1 || @{vec} == 1 ? kPer : kPer < 4 ? 4 * kPer : 16;
+}
+
 // For rows, or columns side by side, of 2^30 elements or more.
 template <bool kHuge>
 using Index = conditional_t<kHuge, int64_t, int>;
 
 template <int kWidth>
-__global__ void __launch_bounds__(kThreads, blocks_of(kThreads, kPer * kWidth * kSummedBytes))
+__global__ void __launch_bounds__(kThreads, blocks_of(kThreads, per_of(kWidth) * kWidth * kSummedBytes))
     rows(@{in:typed}, T *__restrict__ out, int64_t outer, int64_t length, int64_t inner, int slots,
          @{dims:params}@{scalars:params})
 {
-    chain<kShort, int, kWidth, kPer>(@{in:names}, out, outer, length, inner, nullptr, slots,
+    chain<kShort, int, kWidth, per_of(kWidth)>(@{in:names}, out, outer, length, inner, nullptr, slots,
                                      @{dims:names}@{scalars:names});
 }
 
