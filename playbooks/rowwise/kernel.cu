@@ -511,6 +511,8 @@ __device__ void chain(@{in:typed}, T *__restrict__ out, int64_t outer, int64_t l
                     if (inside(at(k)))
                         f(at(k), k);
             }
+            if constexpr (kMode == kLong)
+                end_copies(); // a thread reads only what it copied itself
             // More copies of f would cost compile time, and threads have registers for few of them.
 #pragma unroll kFew
             for (int s = 0; s < on_chip; s++) {
@@ -550,8 +552,6 @@ __device__ void chain(@{in:typed}, T *__restrict__ out, int64_t outer, int64_t l
     }
     if (there)
         x.load_fixed(row, place(0));
-    if constexpr (kMode == kLong)
-        end_copies(); // a thread reads only what it copied itself
 
     int pass = 0, stage = 0;
     bool done = false; // a split row: this launch has nothing more to do
@@ -695,7 +695,7 @@ __device__ void chain(@{in:typed}, T *__restrict__ out, int64_t outer, int64_t l
         auto op = [&](@{in:values}) -> float { return @{expr}; };
 
 #if __CUDA_ARCH__ >= 900
-        if constexpr (kMode == kLong)
+        if (kMode == kLong && blocks > 1)
             cluster_arrive(); // done reading: see the wait below
 #endif
         auto load_late = [&](I i, int k) {
@@ -713,7 +713,7 @@ __device__ void chain(@{in:typed}, T *__restrict__ out, int64_t outer, int64_t l
         });
     }
 #if __CUDA_ARCH__ >= 900
-    if constexpr (kMode == kLong)
+    if (kMode == kLong && blocks > 1)
         cluster_wait(); // shared memory must outlive the others' reads
 #endif
 }
