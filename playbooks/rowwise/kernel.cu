@@ -90,6 +90,23 @@ __device__ float sum_of(float a, float b)
     return a + b;
 }
 
+// A divisor of many values. a * scale / (by * scale) is a / by; the scaled divisor has an inverse that is
+// a normal number, unless it is 0 or not finite.
+struct Inverse {
+    float scale, inverse;
+
+    __device__ explicit Inverse(float by)
+    {
+        scale = fabsf(by) < 0x1p-64f ? 0x1p64f : fabsf(by) > 0x1p64f ? 0x1p-64f : 1.f;
+        inverse = 1.f / (by * scale);
+    }
+};
+
+__device__ float operator/(float a, const Inverse &by)
+{
+    return a * by.scale * by.inverse;
+}
+
 // The join of v over the threads of a row: threadIdx.x. A row has a power of two below 32 of threads,
 // or whole warps. `unit` changes nothing. part has a float per warp of the block.
 template <class Join>

@@ -35,6 +35,9 @@ struct chain {
      * once, in variables u0, u1, ... */
     const struct value *fixed[MAX_FIXED];
     size_t nfixed;
+    const struct value *inverses[MAX_FIXED]; /* divisors that are the same for all of a row: w0, ... */
+    size_t ninverses;
+    bool exact; /* the task rounds to integers or compares, so small errors may become large */
     const struct value *fixed_now; /* the value whose variable is about to be written, or NULL */
     struct strbuf text; /* the variables and the passes, in the order of their computation */
 };
@@ -197,34 +200,63 @@ static bool same_in_row(const struct chain *c, const struct value *v, unsigned d
 
 static bool leaf(void *ctx, const struct value *v, struct strbuf *out, struct strbuf *why);
 
-/* If v is the same for all elements of a row, writes the variable that has it. Returns false if v
- * needs no variable. */
-static bool write_fixed(struct chain *c, const struct value *v, struct strbuf *out)
+/* If v is the same for all elements of a row, returns the number of the variable that has it, and
+ * writes that variable before the next pass. Returns -1 if v needs no variable. */
+static int fix(struct chain *c, const struct value *v)
 {
     size_t i = 0;
     while (i < c->nfixed && c->fixed[i] != v)
         i++;
-    if (i == c->nfixed) {
-        if (i == MAX_FIXED || op_row(v->op)->kind != OPK_ELEMENTWISE || !dtype_is_float(v->dtype) ||
-            is_length_less_one(c, v) || !same_in_row(c, v, 0))
-            return false;
-        struct strbuf text = STRBUF_INIT(MAX_EXPRESSION), why = STRBUF_INIT(1000);
-        struct leaves leaves = {leaf, c, true};
-        c->fixed_now = v;
-        bool ok = write_expression(v, &leaves, &text, &why) && !text.truncated;
-        c->fixed_now = NULL;
-        if (ok) {
-            i = c->nfixed++;
-            c->fixed[i] = v;
-            strbuf_addf(&c->text, "\n    float u%zu = %s;", i, text.buf);
-        }
-        strbuf_release(&text);
-        strbuf_release(&why);
-        if (!ok)
-            return false;
+    if (i < c->nfixed)
+        return (int)i;
+    if (i == MAX_FIXED || op_row(v->op)->kind != OPK_ELEMENTWISE || !dtype_is_float(v->dtype) ||
+        is_length_less_one(c, v) || !same_in_row(c, v, 0))
+        return -1;
+    struct strbuf text = STRBUF_INIT(MAX_EXPRESSION), why = STRBUF_INIT(1000);
+    struct leaves leaves = {leaf, c, !c->exact};
+    c->fixed_now = v;
+    bool ok = write_expression(v, &leaves, &text, &why) && !text.truncated;
+    c->fixed_now = NULL;
+    if (ok) {
+        i = c->nfixed++;
+        c->fixed[i] = v;
+        strbuf_addf(&c->text, "\n    float u%zu = %s;", i, text.buf);
     }
-    strbuf_addf(out, "u%zu", i);
-    return true;
+    strbuf_release(&text);
+    strbuf_release(&why);
+    return ok ? (int)i : -1;
+}
+
+/* Does v divide elements by a value that is the same for all elements of a row? */
+static bool divides_row(const struct chain *c, const struct value *v)
+{
+    return v->op == OP_DIV && !c->exact && dtype_is_float(v->dtype) &&
+           dtype_is_float(v->args[0]->dtype) && op_row(v->args[1]->op)->kind != OPK_LEAF &&
+           same_in_row(c, v->args[1], 0) && !same_in_row(c, v->args[0], 0);
+}
+
+/* Writes the variable with the value v / v->args[1] divides by: an inverse, because a kernel computes
+ * that once, and a multiplication is faster than a division. Returns false if there is none. */
+static bool write_inverse(struct chain *c, const struct value *v, struct strbuf *out)
+{
+    struct leaves leaves = {leaf, c, !c->exact};
+    struct strbuf by = STRBUF_INIT(MAX_EXPRESSION), why = STRBUF_INIT(1000);
+    size_t i = 0;
+    bool ok = true;
+    while (i < c->ninverses && c->inverses[i] != v)
+        i++;
+    if (i == c->ninverses) {
+        ok = i < MAX_FIXED && write_expression(v, &leaves, &by, &why) && !by.truncated;
+        if (ok) {
+            strbuf_addf(&c->text, "\n    Inverse w%zu(%s);", i, by.buf);
+            c->inverses[c->ninverses++] = v;
+        }
+    }
+    if (ok)
+        strbuf_addf(out, "w%zu", i);
+    strbuf_release(&by);
+    strbuf_release(&why);
+    return ok;
 }
 
 /* The kernel has the length of a pass in a float variable, so length - 1 is a float too. */
@@ -238,8 +270,22 @@ static bool leaf(void *ctx, const struct value *v, struct strbuf *out, struct st
     }
     const struct value *computed = c->fixed_now;
     c->fixed_now = NULL;
-    if (v != computed && write_fixed(c, v, out))
+    int fixed = v == computed ? -1 : fix(c, v);
+    if (fixed >= 0) {
+        strbuf_addf(out, "u%d", fixed);
         return true;
+    }
+    struct leaves leaves = {leaf, c, !c->exact};
+    if (divides_row(c, v)) {
+        strbuf_addc(out, '(');
+        if (!write_expression(v->args[0], &leaves, out, why))
+            return true;
+        strbuf_adds(out, " / ");
+        if (!write_inverse(c, v->args[1], out))
+            return !cannot_write(why, "the quotient", v);
+        strbuf_addc(out, ')');
+        return true;
+    }
     for (size_t i = 0; i < c->n; i++)
         if (c->pass[i] == v) {
             strbuf_addf(out, "v%zu", m->n + 1 + i);
@@ -249,7 +295,6 @@ static bool leaf(void *ctx, const struct value *v, struct strbuf *out, struct st
         return true;
     if (v->op != OP_RESHAPE && v->op != OP_EXPAND)
         return false;
-    struct leaves leaves = {leaf, c, true};
     if (!write_expression(v->args[0], &leaves, out, why) && !why->len)
         cannot_write(why, "the view", v);
     return true;
@@ -259,7 +304,7 @@ static bool leaf(void *ctx, const struct value *v, struct strbuf *out, struct st
  * integers would not be exact. */
 static bool write_real(struct chain *c, const struct value *v, struct strbuf *out)
 {
-    struct leaves leaves = {leaf, c, true};
+    struct leaves leaves = {leaf, c, !c->exact};
     if (!dtype_is_float(v->dtype) && v->dtype != DT_BOOL)
         return refuse(c, "integers where the playbook takes floats", v);
     return write_expression(v, &leaves, out, c->x->why);
@@ -352,6 +397,32 @@ static void see_full(struct chain *c)
     c->x->seen = task;
 }
 
+static bool has_steps(const struct graph *g)
+{
+    for (size_t i = 0; i < g->values.n; i++)
+        switch (g->values.items[i]->op) {
+        case OP_CEIL:
+        case OP_FLOOR:
+        case OP_FLOOR_DIV:
+        case OP_FMOD:
+        case OP_FRAC:
+        case OP_REMAINDER:
+        case OP_ROUND:
+        case OP_SIGN:
+        case OP_TRUNC:
+        case OP_EQ:
+        case OP_NE:
+        case OP_LT:
+        case OP_LE:
+        case OP_GT:
+        case OP_GE:
+            return true;
+        default:
+            break;
+        }
+    return false;
+}
+
 static bool find_chain(struct chain *c, struct strbuf *expr)
 {
     struct match *x = c->x;
@@ -362,6 +433,7 @@ static bool find_chain(struct chain *c, struct strbuf *expr)
     const struct value *v = graph_unfolded(&x->m->g, x->v);
     if (!v || !look(c, v, v, false, 0))
         return false;
+    c->exact = has_steps(&x->m->g);
     if (!c->n) {
         strbuf_adds(x->why, "the task's PyTorch expression has no reduction with keepdim");
         return false;
