@@ -132,8 +132,8 @@ static bool same_product(const char *a, const char *b)
     return same;
 }
 
-/* For operations along rows of `length` elements: how many innermost groups a row covers exactly, or
- * 0 if that is not known, and the product of these or of the two innermost groups. */
+/* For operations along rows of `length` elements: how many innermost groups a row covers exactly,
+ * or 0 if that is not known, and the product of these or of the two innermost groups. */
 static void bind_rows(struct pb_binding *b, const struct groups *g)
 {
     const char *length = bound_text(b, "length", strlen("length"));

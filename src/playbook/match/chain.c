@@ -35,7 +35,8 @@ struct chain {
      * once, in variables u0, u1, ... */
     const struct value *fixed[MAX_FIXED];
     size_t nfixed;
-    const struct value *inverses[MAX_FIXED]; /* divisors that are the same for all of a row: w0, ... */
+    const struct value
+        *inverses[MAX_FIXED]; /* divisors that are the same for all of a row: w0, ... */
     size_t ninverses;
     bool exact; /* the task rounds to integers or compares, so small errors may become large */
     const struct value *fixed_now; /* the value whose variable is about to be written, or NULL */
@@ -235,8 +236,9 @@ static bool divides_row(const struct chain *c, const struct value *v)
            same_in_row(c, v->args[1], 0) && !same_in_row(c, v->args[0], 0);
 }
 
-/* Writes the variable with the value v / v->args[1] divides by: an inverse, because a kernel computes
- * that once, and a multiplication is faster than a division. Returns false if there is none. */
+/* Writes the variable with the value v / v->args[1] divides by: an inverse, because a kernel
+ * computes that once, and a multiplication is faster than a division. Returns false if there is
+ * none. */
 static bool write_inverse(struct chain *c, const struct value *v, struct strbuf *out)
 {
     struct leaves leaves = {leaf, c, !c->exact};
