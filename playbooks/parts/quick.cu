@@ -11,9 +11,8 @@ __device__ float quick_exp(float v)
 {
     if constexpr (sizeof(T) > 2)
         return expf(v);
-    float r;
-    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(v * 1.44269504f));
-    return r;
+    else
+        return exp_rough(v);
 }
 
 __device__ float quick_sigmoid(float v)

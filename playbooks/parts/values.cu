@@ -13,8 +13,14 @@ __device__ float min_nan(float a, float b)
     return r;
 }
 
-// For results that are rounded to 16 bits. Off by at most 2^-17 of the result, and less for small |x|.
-__device__ float exp_rough(float x) { return exp2f(x * 1.44269504f); }
+// For results that are rounded to 16 bits. Off by at most 2^-17 of the result, and less for small |x|;
+// a result below 2^-126 becomes 0.
+__device__ float exp_rough(float x)
+{
+    float r;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x * 1.44269504f));
+    return r;
+}
 
 // a / b, off by at most 2^-22 of the result.
 __device__ float ratio_rough(float a, float b)
