@@ -2456,8 +2456,8 @@ class Translation:
 
     def hold_below(self, index: Any, size: Any) -> None:
         """Makes sure that the index stays below the size. If the index is an input whose bound is another
-        size, or a constant of the file, adds a condition. If its bound is a number, or is not known, fixes the
-        size."""
+        size or a number below the size, or a constant of the file, adds a condition. If its bound is not known,
+        or is the size as a number, fixes the size."""
         for at in self.sources_of(index):
             made = self.constant_of(at)
             if made is not None and made.numel():
@@ -2467,6 +2467,9 @@ class Translation:
             high = self.captured.ranges.get(str(self.of[at]), (None, None))[1]
             if isinstance(high, torch.SymInt):
                 self.at_least(size, high)
+            if isinstance(high, int) and high < hint(size):
+                self.at_least(size, high)
+                continue
             if isinstance(size, torch.SymInt) and not isinstance(high, torch.SymInt):
                 free = {n for n in self.names_in(size) if self.sizes.is_free(self.captured.axes[n])}
                 if free:
