@@ -300,9 +300,10 @@ static bool write_function(struct writer *w, const struct value *v, struct strbu
     const struct c_function *f = c_function(v->op);
     struct strbuf args[GRAPH_MAX_ARGS];
     bool whole = kind_of(v) == KIND_WHOLE && f->whole;
-    bool rough = f->rough && dtype_is_float(v->dtype) && dtype_bytes(v->dtype) == 2;
-    bool quick = f->quick && w->leaves->quick;
-    const char *real = quick ? f->quick : rough ? f->rough : f->real;
+    const struct c_fast_function *fast = c_fast_function(v->op);
+    bool rough = fast->rough && dtype_is_float(v->dtype) && dtype_bytes(v->dtype) == 2;
+    bool quick = fast->quick && w->leaves->quick;
+    const char *real = quick ? fast->quick : rough ? fast->rough : f->real;
     const char *form = whole ? f->whole : f->test ? f->test : real;
     bool ok = form != NULL;
     for (uint32_t i = 0; i < v->nargs; i++) {

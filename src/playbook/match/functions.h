@@ -19,12 +19,15 @@ struct c_function {
     const char *whole;
     /* The text for operands of any type, with a bool result. NULL if there is none. */
     const char *test;
-    /* A faster text for floats, for a result that PyTorch rounds to 16 bits. NULL: like `real`. */
-    const char *rough;
-    /* The text for floats in a kernel that has playbooks/parts/quick.cu. NULL: `real`. */
-    const char *quick;
+};
+
+/* Faster texts for floats; NULL if there is none. */
+struct c_fast_function {
+    const char *rough; /* for a result that PyTorch rounds to 16 bits */
+    const char *quick; /* in a kernel that has playbooks/parts/quick.cu */
 };
 
 const struct c_function *c_function(enum graph_op op);
+const struct c_fast_function *c_fast_function(enum graph_op op);
 
 #endif
