@@ -155,6 +155,13 @@ $(B)/oracles/%.so: tasks/%/task.json tasks/%/reference.c src/task/hone_ref.h src
 	@mkdir -p $(@D) && $(ORACLE_SOURCE) tasks/$* >$(@:.so=.c)
 	$(Q)$(CC) -std=gnu17 -shared -fPIC -O2 -ffp-contract=off -o $@ $(@:.so=.c) -lm
 
+# ---- tests -----------------------------------------------------------------------------------
+.PHONY: test test-all
+test: setup ## install what is missing, build, test every area: 5 minutes once built
+	@$(MAKE) -s -j2 all && $(MAKE) -s -j2 check
+test-all: setup extras ## `make test` and the longer checks
+	@DEPS=$(DEPS) tools/setup model-server || true
+	@$(MAKE) -s -j2 all && $(MAKE) -s -j2 check-all
 include t/rules.mk
 
 # ---- quality ---------------------------------------------------------------------------------

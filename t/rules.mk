@@ -32,12 +32,7 @@ TORTURE := $(sort $(wildcard t/torture/*.sh))
 PROVE := prove --timer $(PROVE_FLAGS) --exec ''
 TESTED := $(PROGRAMS:%=$(B)/%) $(B)/hone-test $(B)/fidelity $(B)/libhone_gnn.so
 SOAK_SECONDS ?= 600
-.PHONY: test test-all extras soak build-tests check check-all check-rest check-unit check-shell asan torture bench
-test: setup ## install what is missing, build, test every area: 5 minutes once built
-	@$(MAKE) -s -j2 all && $(MAKE) -s -j2 check
-test-all: setup extras ## `make test` and the longer checks
-	@DEPS=$(DEPS) tools/setup model-server || true
-	@$(MAKE) -s -j2 all && $(MAKE) -s -j2 check-all
+.PHONY: extras soak build-tests check check-all check-rest check-unit check-shell asan torture bench
 extras: # without them, the checks that need them are skipped
 	@for part in browser mpi slurm; do DEPS=$(DEPS) tools/setup $$part || true; done
 soak: all ## hours, by hand: torture, all tests of `make asan`, load, each fuzz target for SOAK_SECONDS (600)

@@ -642,7 +642,7 @@ __device__ void chain(@{in:typed}, T *__restrict__ out, int64_t outer, int64_t l
         sum = squares = 0;
         if (not_yet(now))
             return;
-        // Of this thread: the number of vectors, the mean, and the squares around it.
+        // The number of this thread's vectors, their mean, and the squares around it.
         float n = 0, mean = 0, m2 = 0;
         if (from_parts(now)) {
             for (int i = threadIdx.x; i < gridDim.y; i += kParts * blockDim.x) {
@@ -674,7 +674,7 @@ __device__ void chain(@{in:typed}, T *__restrict__ out, int64_t outer, int64_t l
                 CUTE_UNROLL
                 for (int j = 0; j < kOwn; j++)
                     q += (v[j] - s) * (v[j] - s);
-                // Of vectors in registers it is known how many came before.
+                // For a vector in registers, the compiler knows how many came before it.
                 float before = k < kHold ? float(k) : n, d = s - mean;
                 float share = k < kHold ? 1.f / float(k + 1) : quick_inverse(n + 1.f);
                 mean += d * share;
@@ -683,7 +683,7 @@ __device__ void chain(@{in:typed}, T *__restrict__ out, int64_t outer, int64_t l
             });
         }
         n *= kOwn;
-        // Of this block's part of the row, and then of the whole row.
+        // First the sums of this block's part of the row, then those of the whole row.
         bool own = kMode == kSplit && now == slots;
         bool some = own || (kMode == kLong && blocks > 1);
         float elements = some ? vectors_of(rank) * kOwn : float(length);

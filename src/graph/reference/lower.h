@@ -16,7 +16,7 @@
  * If `notes` is not NULL, *notes has a set of enum lowered_note for each value of `low`, in low's
  * arena. */
 int graph_lower(const struct graph *g, struct graph *low, const uint8_t **notes, struct err *err);
-/* What graph_lower_for_kernel() leaves as it is, because a kernel template may compute it. */
+/* Operations that graph_lower_for_kernel() can leave as they are, for kernel templates. */
 enum lower_keep {
     KEEP_HALVES = 1,    /* products of 16-bit matrices */
     KEEP_ATTENTION = 2, /* attention of 16-bit matrices */
